@@ -9,15 +9,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 import tailrace.library
 from tailrace.errors import TailraceError
-from tailrace.predict.asked import Asked, asked, forms
+from tailrace.predict.asked import Asked, Between, asked, forms
 from tailrace.predict.laws import LEAST_COUNTS, Fitted, Form, fitted
 from tailrace.predict.model import Model
+from tailrace.predict.sharing import Sharing, sharing
 from tailrace.predict.spread import NINE_OF_TEN, PART_NOISE, RUN_NOISE, own
 from tailrace.predict.whatif import Prediction, left_to_gain
 from tailrace.units import count, percent, to_seconds
@@ -31,6 +32,29 @@ FARTHEST = 16
 PARTS = ("computing", "load imbalance", "serialization", "files", "transfers")
 
 
+class Turns(NamedTuple):
+    """`times`: as long as on a core for each rank computing takes. `is_seen`: in the runs."""
+
+    times: Between
+    ranks_a_core: float
+    is_seen: bool
+
+    def off_s(self, values: dict[str, float]) -> tuple[float, float]:
+        """How much less and more that makes of the run. Where no run tells, what is no file call
+        may wait for its turn as well: whoever waits for a message polls."""
+        low, value, high = self.times
+        alone_s = values["computing"] / value
+        others_s = sum(values.values()) - values["computing"] - values["files"]
+        waits_s = 0.0 if self.is_seen else others_s * (self.ranks_a_core - 1)
+        return alone_s * (value - low), alone_s * (high - value) + waits_s
+
+    def described(self, ranks: int) -> str:
+        cores = count(max(round(ranks / self.ranks_a_core), 1), "core")
+        times = f"computing takes {self.times.value:.2f} times as long as on a core of its own"
+        known = "as in these runs" if self.is_seen else f"1 to {self.ranks_a_core:.2f} are open"
+        return f"{ranks:,} ranks take turns at {cores}: {times} ({known})"
+
+
 @dataclass(frozen=True)
 class MoreRanks:
     """So many ranks, by the laws of what adds up to the run time."""
@@ -40,6 +64,8 @@ class MoreRanks:
     waited: bool
     knows_files: bool
     of_files: float | None = None
+    # How many times as long computing takes as on a core for each rank.
+    turns: Turns | None = None
 
     @property
     def words(self) -> str:
@@ -64,7 +90,9 @@ class MoreRanks:
                 f"one run differs from the next in files by up to {percent(self.of_files)}, as"
                 " programs did that were run twice to make the model"
             )
-        if self.waited:
+        if self.turns is not None:
+            found.append(self.turns.described(self.ranks))
+        if self.waited and self.turns is None:
             found.append("what ranks waited for a processor belongs to it, and is no less there")
         return found
 
@@ -92,6 +120,8 @@ class Runs:
     of_files: float | None = None
     # What they ask of their file system, if their traces tell.
     asked: Asked | None = None
+    # What they compute on a core for each, and what they took turns for, if their traces tell.
+    sharing: Sharing | None = None
 
     @property
     def most(self) -> int:
@@ -118,39 +148,64 @@ class Runs:
                 " recorded: what holds there cannot be told from these runs",
                 f"record a run on {-(-ranks // FARTHEST):,} ranks or more",
             )
-        runs_s = self.parts_s.sum(axis=1)
-        laws = {
-            part: fitted(
-                self.counts,
-                times_s,
-                np.hypot(RUN_NOISE * runs_s, noise * times_s),
-                self._counted(ranks) if part == "files" else (),
-            )
-            for part, noise, times_s in zip(PARTS, self._noises, self.parts_s.T, strict=True)
-        }
-        values = {
-            part: max(float(fit.best.at(ranks)) + fit.beyond_law, 0.0) for part, fit in laws.items()
-        }
+        laws = self._laws(ranks)
+        turns = self._turns(ranks)
+        values = {part: self._value(part, laws[part], ranks) for part in PARTS}
         predicted_s = sum(values.values())
-        less_s, more_s = _apart(laws, values, ranks, self._noises)
+        less_s, more_s = _apart(laws, values, ranks, self._noises, turns)
         efficiency = _efficiency(values)
         return Prediction(
-            MoreRanks(ranks, laws, self.waited, self.knows_files, self.of_files),
+            MoreRanks(ranks, laws, self.waited, self.knows_files, self.of_files, turns),
             predicted_s,
             (predicted_s - less_s, predicted_s + more_s),
             efficiency,
             left_to_gain(efficiency),
         )
 
+    def _laws(self, ranks: int) -> dict[str, Fitted]:
+        """Of computing without what ranks waited for their turn at a core, where that is known."""
+        runs_s = self.parts_s.sum(axis=1)
+        laws = {}
+        for part, noise, measured_s in zip(PARTS, self._noises, self.parts_s.T, strict=True):
+            times_s, counted = measured_s, self._counted(ranks) if part == "files" else ()
+            if part == "computing" and self.sharing is not None:
+                times_s = self.sharing.alone_s(self.counts)
+            noise_s = np.hypot(RUN_NOISE * runs_s, noise * times_s)
+            laws[part] = fitted(self.counts, times_s, noise_s, counted)
+        return laws
+
+    def _turns(self, ranks: int) -> Turns | None:
+        """None where a core is there for each rank, or nothing is known of cores."""
+        if self.sharing is None or self.sharing.ranks_a_core(ranks) <= 1:
+            return None
+        return Turns(
+            self.sharing.times(ranks), self.sharing.ranks_a_core(ranks), self.sharing.is_seen
+        )
+
+    def _value(self, part: str, fit: Fitted, ranks: int) -> float:
+        """By its law; what the run on most ranks took beyond that stays, whatever the cause."""
+        there = here = 1.0
+        if part == "computing" and self.sharing is not None:
+            there, here = (self.sharing.times(number).value for number in (ranks, self.most))
+        law_s = float(fit.best.at(self.most)) * here
+        stays_s = float(self.parts_s[-1, PARTS.index(part)]) - law_s
+        return max(float(fit.best.at(ranks)) * there + stays_s, 0.0)
+
 
 def _apart(
-    laws: dict[str, Fitted], values: dict[str, float], ranks: int, noises: Sequence[float]
+    laws: dict[str, Fitted],
+    values: dict[str, float],
+    ranks: int,
+    noises: Sequence[float],
+    turns: Turns | None,
 ) -> tuple[float, float]:
-    """How much less and more the run may take: the parts' laws are off independently, and both the
-    run there and the last that was recorded differ from the next as those did that were
-    recorded."""
+    """How much less and more the run may take: the parts' laws are off independently, as is how
+    ranks take turns, and both the run there and the last that was recorded differ from the next as
+    those did that were recorded."""
     told = np.asarray([float(fit.best.at(ranks)) for fit in laws.values()])
     edges = np.asarray([fit.between(ranks) for fit in laws.values()])
+    if turns is not None:
+        told[0], edges[0] = told[0] * turns.times.value, edges[0] * turns.times.value
     recorded = np.asarray([fit.times_s[-1] for fit in laws.values()])
     there, here = (
         NINE_OF_TEN * np.asarray(noises) * times_s
@@ -158,8 +213,9 @@ def _apart(
     )
     apart = np.column_stack([told - edges[:, 0], edges[:, 1] - told, there, here])
     less_s, more_s, *differ = np.sqrt(np.sum(np.square(np.maximum(apart, 0)), axis=0))
-    differs_s = math.hypot(*differ)
-    return min(math.hypot(less_s, differs_s), sum(values.values())), math.hypot(more_s, differs_s)
+    by_turns = turns.off_s(values) if turns is not None else (0.0, 0.0)
+    less_s = math.hypot(less_s, by_turns[0], *differ)
+    return min(less_s, sum(values.values())), math.hypot(more_s, by_turns[1], *differ)
 
 
 def read(
@@ -196,6 +252,7 @@ def read(
         asked=asked([(run.times.ranks, run.columns["files"]) for run in runs])
         if knows_files
         else None,
+        sharing=sharing([run.columns for run in runs]),
     )
 
 
