@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tailrace.predict.change import Change
+from tailrace.predict.methods import Outputs
 from tailrace.predict.model import load
 from tailrace.predict.spread import RUN_TO_RUN, share
 from tailrace.predict.whatif import COMPUTATION, Prediction, Run
@@ -96,3 +97,21 @@ def test_a_program_may_be_off_to_the_other_side_than_those_that_were_held_out(
     target = load(written(tmp_path, f"{toml(open='100')}\n{off}"))
     found = Run(reader).predict(Change(target=target, cache="cold"))
     assert found.off_s == pytest.approx((found.predicted_s / 2, found.predicted_s), rel=0.01)
+
+
+def test_what_took_longer_beside_waits_may_cost_nothing(tmp_path: Path) -> None:
+    """At best; what is most likely, and at worst, has it all."""
+    asked = []
+
+    class Steps:
+        def transfers_ns(self) -> None:
+            return None
+
+        def beyond(self, *_: object, warm: bool, waits: bool) -> None:
+            asked.append(waits)
+
+    model = load(written(tmp_path, toml()))
+    outputs = Outputs(Steps(), "run", 1024)
+    for edge in ("low", "value", "high"):
+        outputs.beyond(model, edge, warm=False, off="value")
+    assert asked == [False, True, True]

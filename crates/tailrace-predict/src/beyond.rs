@@ -5,11 +5,13 @@
 //! move no data take as much more, or less, as they did. A model may also have one call wait for
 //! what another waited for, and be right about both together: of what calls took beyond it no more
 //! stays than all calls on their file took, those that move data too, nor than all of their rank, or
-//! of the run.
+//! of the run. What calls took longer while their rank would have waited for others anyway cost the
+//! run nothing; by another method it may cost as much, or still nothing.
 
 use hashbrown::HashMap;
 use tailrace_replay::program::FileCall;
 
+use crate::files::Scaled;
 use crate::replay::{FileSystem, Pace, replay, rounded};
 use crate::steps::{Step, Steps};
 
@@ -17,6 +19,8 @@ use crate::steps::{Step, Steps};
 #[derive(Debug, Default)]
 pub struct Beyond {
     ranks: Vec<Vec<Known>>,
+    /// By how much each rank ends later in the run than by the model, if that is a limit.
+    later: Option<Vec<i64>>,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -28,15 +32,34 @@ struct Known {
 }
 
 impl Beyond {
-    /// `model`: what stands for the file system that the run used, of these files.
-    pub fn of(steps: &Steps, model: &mut dyn FileSystem, files: &[bool]) -> Self {
-        let mut timed = Timed { under: model, ranks: vec![Vec::new(); steps.ranks.len()] };
-        replay(steps, Pace::AS_MEASURED, &mut timed);
+    /// `model`: what stands for the file system that the run used, of these files. `waits`: what a
+    /// rank's calls took longer while it would have waited for others stays as well.
+    pub fn of(steps: &Steps, model: &mut dyn FileSystem, files: &[bool], waits: bool) -> Self {
+        let mut timed = Timed { under: model, files, ranks: vec![Vec::new(); steps.ranks.len()] };
+        let by_model = replay(steps, Pace::AS_MEASURED, &mut timed).ranks;
         for calls in &mut timed.ranks {
-            calls.retain(|known| files[known.file as usize]);
             calls.sort_by_key(|known| known.begin);
         }
-        Self { ranks: timed.ranks }
+        let measured = || replay(steps, Pace::AS_MEASURED, &mut Scaled::all(1.)).ranks;
+        let later = (!waits).then(|| {
+            measured().iter().zip(&by_model).map(|(run, model)| run.end - model.end).collect()
+        });
+        Self { ranks: timed.ranks, later }
+    }
+
+    /// What all calls of each rank took, and no more than it was later.
+    fn sums(&self) -> Vec<Sums> {
+        let all = |rank: &[Known]| rank.iter().map(|known| known.beyond as f64).sum::<f64>();
+        let bound = |rank: usize, all: f64| match &self.later {
+            None => all,
+            Some(later) => {
+                let later = later[rank] as f64;
+                all.clamp(later.min(0.), later.max(0.))
+            }
+        };
+        (self.ranks.iter().enumerate())
+            .map(|(rank, calls)| Sums::of(bound(rank, all(calls))))
+            .collect()
     }
 
     fn find(&self, rank: u32, call: &FileCall) -> Option<&Known> {
@@ -59,7 +82,6 @@ impl Beyond {
             })
             .collect();
         let mut parts = Parts::default();
-        let all = |rank: &[Known]| rank.iter().map(|known| known.beyond as f64).sum::<f64>();
         let mut by_file: HashMap<u32, Sums> = HashMap::new();
         for known in self.ranks.iter().flatten() {
             by_file.entry(known.file).or_default().all += known.beyond as f64;
@@ -68,7 +90,7 @@ impl Beyond {
             by_file.entry(known.file).or_default().stays(known.beyond as f64);
         }
         parts.files = by_file.iter().map(|(file, sums)| (*file, sums.part())).collect();
-        let mut by_rank: Vec<Sums> = self.ranks.iter().map(|rank| Sums::of(all(rank))).collect();
+        let mut by_rank = self.sums();
         for (rank, known) in &staying {
             by_rank[*rank as usize].stays(parts.of(*rank, known));
         }
@@ -146,14 +168,19 @@ impl Parts {
     }
 }
 
-/// A file system of which it is noted what calls took beyond it.
+/// A file system of which it is noted what calls on its files took beyond it. Others take what they
+/// took.
 struct Timed<'a> {
     under: &'a mut dyn FileSystem,
+    files: &'a [bool],
     ranks: Vec<Vec<Known>>,
 }
 
 impl FileSystem for Timed<'_> {
     fn end(&mut self, rank: u32, begin: i64, call: &FileCall) -> i64 {
+        if !self.files[call.file as usize] {
+            return begin.saturating_add(call.end - call.begin);
+        }
         let end = self.under.end(rank, begin, call).max(begin);
         let beyond = (call.end - call.begin).saturating_sub(end - begin);
         self.ranks[rank as usize].push(Known { begin: call.begin, file: call.file, beyond });

@@ -6,6 +6,7 @@ mod common;
 use common::Case;
 use tailrace_predict::simulate::{Method, Network};
 use tailrace_predict::{Asked, Beyond, FileSystem, Kept, Outputs, Pace, replay, steps};
+use tailrace_replay::Access;
 use tailrace_replay::program::FileCall;
 
 /// A nanosecond a byte, 100 for all else, and nobody is in anybody's way.
@@ -41,6 +42,17 @@ fn ends(text: &str, own: bool, scale: f64) -> Vec<i64> {
 
 /// The same on another model, which comes twice: for the run, and for what it becomes.
 fn ends_on(models: [&mut dyn FileSystem; 2], text: &str, own: bool, scale: f64) -> Vec<i64> {
+    ends_with(models, text, own, scale, true)
+}
+
+/// `waits`: what calls took longer while their rank would have waited stays as well.
+fn ends_with(
+    models: [&mut dyn FileSystem; 2],
+    text: &str,
+    own: bool,
+    scale: f64,
+    waits: bool,
+) -> Vec<i64> {
     let [of_run, after] = models;
     let case = Case::parse(text);
     let steps = steps(&case.trace, 1000).unwrap();
@@ -50,7 +62,7 @@ fn ends_on(models: [&mut dyn FileSystem; 2], text: &str, own: bool, scale: f64) 
     let asked = Asked { method, aggregators: None, network, piece_bytes: i64::MAX };
     let files = &case.trace.tables.files;
     let rebuilt = outputs.by(&asked, &steps, &[0, 0], files, &vec![true; files.len()]).unwrap();
-    let beyond = Beyond::of(&steps, of_run, &vec![own; files.len()]);
+    let beyond = Beyond::of(&steps, of_run, &vec![own; files.len()], waits);
     let mut kept = Kept::new(after, &beyond, &rebuilt.steps, scale);
     let replayed = replay(&rebuilt.steps, Pace::AS_MEASURED, &mut kept);
     replayed.ranks.iter().map(|rank| rank.end).collect()
@@ -154,4 +166,33 @@ fn who_waits_less_in_one_call_and_longer_in_the_next_waits_once() {
     let end = ends_on([&mut Behind::default(), &mut Behind::default()], &text, true, 1.)[0];
     // it writes at 500, and 1300 are computed behind it
     assert_eq!(end, 500 + 1000 + 100 + 1300);
+}
+
+/// As `Plain`, but for reads, which take no time.
+struct Quick;
+
+impl FileSystem for Quick {
+    fn end(&mut self, rank: u32, begin: i64, call: &FileCall) -> i64 {
+        let read = matches!(call.access, Access::Read);
+        if read { begin } else { Plain.end(rank, begin, call) }
+    }
+}
+
+#[test]
+fn what_took_longer_while_its_rank_would_have_waited_may_cost_nothing() {
+    // Closing took 300 more than the model says, and rank 0 then waited until rank 1, which reads
+    // 2950, had sent: by the model it would have waited 300 more. Where reads take no time, rank 1
+    // opens, writes its part and closes by 550 - 50 + 1200 = 1700, and has sent at 1750; rank 0 has
+    // closed at 1600, and computes 450 behind the message. If closing keeps its 300, receiving takes its
+    // 50 after that.
+    let text = serial(2600, 3000)
+        .replace("runtime 3000", "runtime 4000")
+        .replace("0 3000 3000", "0 3000 3550 receive from=1 bytes=8\n0 4000 4000")
+        .replace(
+            "1 550 3000 finalize",
+            "1 550 3500 read bytes=2950 file=1\n1 3500 3550 send to=0 bytes=8\n1 4000 4000 finalize",
+        );
+    let end = |waits| ends_with([&mut Plain, &mut Quick], &text, true, 1., waits)[0];
+    assert_eq!(end(false), 1750 + 450);
+    assert_eq!(end(true), 1900 + 50 + 450);
 }

@@ -166,20 +166,22 @@ impl RunSteps {
 
     /// What the run's calls took beyond what `model` says, which is of the file system that they
     /// were made on: those that move no data, on files below `directory`. `warm` is that of `replay`.
-    #[pyo3(signature = (model, directory, *, warm=false))]
+    /// `waits`: what they took longer while their rank would have waited for others stays as well.
+    #[pyo3(signature = (model, directory, *, warm=false, waits=true))]
     fn beyond(
         &self,
         py: Python<'_>,
         model: Bound<'_, PyDict>,
         directory: PathBuf,
         warm: bool,
+        waits: bool,
     ) -> PyResult<CallsBeyond> {
         let parameters = parameters(&model)?;
         let files = self.are_below(Some(&directory));
         Ok(py.detach(|| {
             let mut modelled = Modelled::new(&parameters, &self.nodes, warm);
             let mut renamed = Renamed { under: &mut modelled, of: &self.renamed };
-            CallsBeyond(Beyond::of(&self.steps, &mut renamed, &files))
+            CallsBeyond(Beyond::of(&self.steps, &mut renamed, &files, waits))
         }))
     }
 

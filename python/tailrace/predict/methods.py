@@ -184,11 +184,12 @@ class Outputs:
         return self._made[moving]
 
     def beyond(self, target: Model, edge: Edge, warm: bool, off: Edge) -> Any:
-        """What the run's calls took beyond what a model says of the place where they were made."""
+        """What the run's calls took beyond what a model says of the place where they were made.
+        What took longer while its rank would have waited anyway costs nothing at best."""
         key = (target, edge, warm, off)
         if key not in self._beyond:  # found twice by two threads it is the same
             parameters, own = target.parameters(edge, off), target.directory
-            self._beyond[key] = self._steps.beyond(parameters, own, warm=warm)
+            self._beyond[key] = self._steps.beyond(parameters, own, warm=warm, waits=edge != "low")
         return self._beyond[key]
 
     def _rebuilt(self, way: Way, moving: Moving, edge: Edge) -> tuple[Any, Told]:
