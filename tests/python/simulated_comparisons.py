@@ -238,7 +238,7 @@ COMPARISONS = (
             (first, second), what
         )
         for what in (AVERAGE, COMBINATION)
-        for first, second in ((2, 3), (2, 5), (2, 8), (3, 8))
+        for first, second in ((2, 2), (2, 3), (2, 5), (2, 8), (3, 8))
     }
     | {
         f"slow first runs on targets, {first} and {second}, {blocks} blocks: {what}": (
