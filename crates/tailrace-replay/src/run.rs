@@ -2,6 +2,7 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, mpsc};
+use std::time::{Duration, Instant};
 
 use rayon::prelude::*;
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -17,7 +18,7 @@ use crate::longest::Longest;
 use crate::options::Options;
 use crate::reduce::{Common, Rank};
 
-/// Told how many events of how many were taken; `false` stops the analysis.
+/// Told how many events of how many were taken, now and then; `false` stops the analysis.
 pub type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
 
 /// Events of a slab: what a thread that takes all by itself finds in its cache. What one thread
@@ -34,6 +35,8 @@ const SLAB_OF_A_RANK: u64 = 1 << 6;
 const MANY: u64 = 1 << 6;
 /// Room for so many of the longest calls of a rank is not kept for the next slab.
 const MANY_LONGEST: usize = 1 << 8;
+/// The calling thread takes a core from the others whenever it reports how far they are.
+const PAUSE: Duration = Duration::from_millis(10);
 /// Threads are not worth their start for fewer events.
 const FEW: u64 = 1 << 15;
 
@@ -118,7 +121,7 @@ pub(crate) fn run<'a>(
 }
 
 /// Has a thread of the pool do the work, which so finds the others awake; how far it is is reported
-/// on the calling thread.
+/// on the calling thread now and then.
 fn in_pool(
     pool: &ThreadPool,
     progress: Progress<'_>,
@@ -129,8 +132,13 @@ fn in_pool(
     pool.in_place_scope(|scope| {
         let (goes_on, done) = (&goes_on, &mut done);
         scope.spawn(move |_| {
+            let mut last: Option<Instant> = None;
             *done = work(&mut |done, total| {
-                reports.send((done, total)).is_ok() && goes_on.load(Ordering::Relaxed)
+                if last.is_none_or(|last| last.elapsed() >= PAUSE) {
+                    last = Some(Instant::now());
+                    let _ = reports.send((done, total)); // who hears it is there until the end
+                }
+                goes_on.load(Ordering::Relaxed)
             });
         });
         for (done, total) in reported {
