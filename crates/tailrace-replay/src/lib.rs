@@ -30,6 +30,7 @@
 mod accounts;
 pub mod analysis;
 mod clocks;
+mod desks;
 mod graph;
 mod longest;
 mod numbered;

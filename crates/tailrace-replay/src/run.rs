@@ -11,6 +11,7 @@ use tailrace_trace::{Trace, TraceError};
 use crate::accounts::longest::Span;
 use crate::accounts::timeline::{Row, Timeline};
 use crate::clocks::Clocks;
+use crate::desks::Desks;
 use crate::graph::area::Area;
 use crate::graph::edges::Edges;
 use crate::graph::{Graph, Slab};
@@ -103,10 +104,12 @@ pub(crate) fn run<'a>(
         until: [i64::MIN; 2],
         longest: Longest::new(options.longest),
         is_shared: pool.is_some(),
+        desks: Desks::new(pool.as_ref().map_or(0, ThreadPool::current_num_threads)),
         total,
         slab_events: slab_events.max(many),
         for_the_graph: for_the_graph.max(many),
     };
+    run.graph.copies = pool.is_some() && begins.len() > FEW_RANKS;
     match &pool {
         None => run.all(&mut lanes, progress)?,
         Some(pool) => in_pool(pool, progress, |progress| run.all(&mut lanes, progress))?,
@@ -198,6 +201,7 @@ struct Run<'a> {
     longest: Longest<Span>,
     /// Several threads share the work.
     is_shared: bool,
+    desks: Desks,
     total: u64,
     slab_events: u64,
     /// … where ranks meet.
@@ -237,20 +241,20 @@ impl<'a> Run<'a> {
 
     /// The ranks go on to `horizon`; how far they all came.
     fn reduce(&mut self, lanes: &mut [Lane<'a>], horizon: i64) -> Result<i64, TraceError> {
-        let longest = &Mutex::new(&mut self.longest);
-        let mut reached = lanes.iter_mut().map(|lane| lane.reduce(horizon, longest));
+        let (longest, desks) = (&Mutex::new(&mut self.longest), &self.desks);
+        let mut reached = lanes.iter_mut().map(|lane| lane.reduce(horizon, longest, desks));
         reached.try_fold(i64::MAX, |least, reached| Ok(least.min(reached?)))
     }
 
     /// … while areas are found of the slab before, and the graph takes the one before that.
     fn at_once(&mut self, lanes: &mut [Lane<'a>], horizon: i64) -> Result<i64, TraceError> {
         let asked = self.may_ask();
-        let Self { graph, slabs, area, edges, ahead, longest, until, .. } = self;
+        let Self { graph, slabs, area, edges, ahead, longest, until, desks, .. } = self;
         let longest = &Mutex::new(longest);
         let reduce = || {
             let reached = lanes.par_iter_mut().with_max_len(1);
             reached
-                .map(|lane| lane.reduce(horizon, longest))
+                .map(|lane| lane.reduce(horizon, longest, desks))
                 .try_reduce(|| i64::MAX, |a, b| Ok(a.min(b)))
         };
         let graph = || graph.take(slabs, until[0]);
@@ -332,12 +336,14 @@ impl Lane<'_> {
         &mut self,
         horizon: i64,
         longest: &Mutex<&mut Longest<Span>>,
+        desks: &Desks,
     ) -> Result<i64, TraceError> {
         let lock = || longest.lock().expect("nothing panics while it is held");
         let mut reached = i64::MAX;
         self.each(|rank| {
             rank.bar = lock().bar();
-            reached = reached.min(rank.reduce(horizon)?);
+            let of_rank = |rank: &mut Rank<'_>| rank.reduce(horizon);
+            reached = reached.min(desks.lend(rank, |rank| &mut rank.slab.vertices, of_rank)?);
             lock().offer(&mut rank.longest);
             if rank.longest.capacity() > MANY_LONGEST {
                 rank.longest = Vec::new();

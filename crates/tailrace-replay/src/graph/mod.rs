@@ -136,7 +136,13 @@ impl Channel {
 /// Without the guard so many vertices wait for what others have not come to, at most.
 const MOST_WAITING: usize = 1 << 22;
 
+/// Vertices of a slab are copied if there are no more.
+const MOST_COPIED: usize = 1 << 17;
+
 pub(crate) struct Graph<'a> {
+    /// Vertices come from other threads, and those of many ranks are read in no order: they are
+    /// read in order first, which waits for many lines of the cache at a time.
+    pub copies: bool,
     /// By rank: its vertices that are not replayed yet, and what is known of it.
     vertices: Vec<Vec<Vertex>>,
     chains: Vec<Chain>,
@@ -196,6 +202,7 @@ impl<'a> Graph<'a> {
             wait_states: WaitStates::default(),
         };
         Self {
+            copies: false,
             vertices: vec![Vec::new(); begins.len()],
             chains: (0..).zip(begins).map(chain).collect(),
             half_open: HalfOpen::new(begins.len()),
@@ -208,16 +215,20 @@ impl<'a> Graph<'a> {
     /// Takes all that happened until `horizon` (nanoseconds since the window's begin); what is
     /// later stays in the slabs, by rank.
     pub(crate) fn take(&mut self, slabs: &mut [Slab], horizon: i64) {
+        let number: usize = slabs.iter().map(|slab| slab.vertices.len()).sum();
+        let copies = self.copies && number <= MOST_COPIED;
         for (rank, slab) in slabs.iter_mut().enumerate() {
             self.add_channels(rank, slab);
             self.chains[rank].locks.append(&mut slab.locks);
             self.chains[rank].take_areas(&mut slab.areas);
             let until = slab.vertices.partition_point(|vertex| vertex.at <= horizon);
             let vertices = &mut self.vertices[rank];
-            if vertices.is_empty() && until == slab.vertices.len() {
+            if !copies && vertices.is_empty() && until == slab.vertices.len() {
                 std::mem::swap(vertices, &mut slab.vertices);
             } else {
-                vertices.extend(slab.vertices.drain(..until));
+                // in one go, which an iterator does not
+                vertices.extend_from_slice(&slab.vertices[..until]);
+                slab.vertices.drain(..until);
             }
         }
         let cuts = slabs.iter_mut().flat_map(|slab| slab.cuts.extract_if(.., |at| *at <= horizon));
