@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from tailrace.predict.change import Change
 from tailrace.predict.methods import Outputs
 from tailrace.predict.model import load
 from tailrace.predict.spread import RUN_TO_RUN, share
+from tailrace.predict.waits import Waits
 from tailrace.predict.whatif import COMPUTATION, Prediction, Run
 
 from .test_model import toml, written
@@ -97,6 +99,25 @@ def test_a_program_may_be_off_to_the_other_side_than_those_that_were_held_out(
     target = load(written(tmp_path, f"{toml(open='100')}\n{off}"))
     found = Run(reader).predict(Change(target=target, cache="cold"))
     assert found.off_s == pytest.approx((found.predicted_s / 2, found.predicted_s), rel=0.01)
+
+
+def test_on_another_file_system_ranks_may_wait_for_no_processor(
+    reader: Path,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    """At best what the run waited for outside of its file calls is gone, and no more than there is:
+    without MPI it is all computing."""
+    target = load(written(tmp_path, toml()))
+
+    def less_s(change: Change, **most_s: float) -> float:
+        run = Run(reader, waited=Waits(0.5, {"useful": 0.5}, most_s, ""))
+        return run.predict(change).off_s[0]
+
+    moved = Change(target=target)
+    assert less_s(moved, useful=1e-5, io=1.0, mpi=1.0) == pytest.approx(1e-5)
+    computed_s = Run(reader).predict(replace(moved, cache="warm")).predicted_s
+    assert less_s(moved, useful=1e3) <= computed_s * 1.01
+    assert less_s(Change(io=2), useful=1e-5) == 0
 
 
 def test_what_took_longer_beside_waits_may_cost_nothing(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from tailrace.predict import command
 from tailrace.predict.change import Change, default_changes
 from tailrace.predict.model import Quantity, load
 from tailrace.predict.spread import RUN_TO_RUN
+from tailrace.predict.waits import Waits
 from tailrace.predict.whatif import COMPUTATION, Prediction, Run
 
 from ..python.test_report import check_schema
@@ -378,7 +379,7 @@ def test_what_ranks_waited_for_a_processor_stays(trace, times) -> None:
     """Half the time in files was such a wait, so that a file system twice as fast takes a quarter
     of it away, at best half; and no processor may be free for a thread that writes."""
     runtime, io, kinds = times
-    run = Run(trace, waited={"io": 0.5, "useful": 0.25})
+    run = Run(trace, waited=Waits(0.4, {"io": 0.5, "useful": 0.25}, {}, ""))
     found, low, high = predicted_ns(run, Change(io=2))
     assert found == pytest.approx(runtime - io / 4, abs=2 * WRITES + 1000)
     assert low == pytest.approx(runtime - io / 2, abs=2 * WRITES + 1000)

@@ -12,10 +12,12 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import tailrace
+from tailrace import engine
 from tailrace.predict.change import Change
 from tailrace.predict.methods import NothingError, Way
 from tailrace.predict.model import Model
 from tailrace.predict.ranks import read
+from tailrace.predict.waits import waits
 from tailrace.predict.whatif import Prediction, Run
 
 from .cases import Case
@@ -126,7 +128,15 @@ def predicted(
 ) -> Told:
     """From one trace of each place, as users have one."""
     known = list(models.values())
-    runs = {place: Run(traces[place], outputs=True, models=known) for place in places}
+    runs = {
+        place: Run(
+            traces[place],
+            outputs=True,
+            waited=waits(engine.analyze(traces[place], critical_paths=False)),
+            models=known,
+        )
+        for place in places
+    }
     found: dict[Move, Predicted] = {}
     declined: dict[Move, str] = {}
     for move in moves(places):

@@ -190,7 +190,10 @@ class Change:
                 " when all has arrived; no other node reads it earlier"
             )
         if self.is_modelled and self.known.waited:
-            found.append("calls that cost what a model says wait for no processor")
+            found.append(
+                "calls that cost what a model says wait for no processor; what ranks waited for one"
+                " elsewhere stays, and is gone at best"
+            )
         if self.is_modelled:
             found.append(self._assumed_of_runs())
         return found

@@ -46,7 +46,7 @@ def main(
             trace,
             eager_limit_bytes,
             outputs,
-            waited and waited.by_state,
+            waited,
             holds_file_calls(columns),
             files_in_memory(columns),
             models,

@@ -5,15 +5,18 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from tailrace.units import to_seconds
 from tailrace.verdict.processors import STATES, processors_of
 
 
 class Waits(NamedTuple):
-    """`share`: of the run. `by_state`: of the time in each state, summed over ranks. `caution`: a
-    sentence without its full stop."""
+    """`share`: of the run. `by_state`: of the time in each state, summed over ranks. `most_s`: for
+    how long some rank waited in each state, at most. `caution`: a sentence without its full
+    stop."""
 
     share: float
     by_state: dict[str, float]
+    most_s: dict[str, float]
     caution: str
 
 
@@ -29,4 +32,5 @@ def waits(columns: dict[str, Any]) -> Waits | None:
         if spent
     }
     caution = found.described()
-    return Waits(found.share, shares, caution[0].upper() + caution[1:])
+    most_s = {state: to_seconds(time_ns) for state, time_ns in found.any_waited_ns.items()}
+    return Waits(found.share, shares, most_s, caution[0].upper() + caution[1:])

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -26,6 +26,7 @@ from tailrace.predict.change import Change, Described, Known
 from tailrace.predict.methods import Moving, NothingError, Outputs, Way
 from tailrace.predict.model import AS_IT_SAYS, Model, faster
 from tailrace.predict.spread import own, share
+from tailrace.predict.waits import Waits
 from tailrace.units import count, to_seconds
 from tailrace.usage import Cache
 
@@ -115,17 +116,18 @@ class Run:
         path: Path,
         eager_limit_bytes: int | None = None,
         outputs: bool = False,
-        waited: Mapping[str, float] | None = None,
+        waited: Waits | None = None,
         knows_files: bool = True,
         in_memory: Sequence[Path] = (),
         models: Sequence[Model] = (),
     ) -> None:
-        """`outputs`: changes may name another method. `waited`: of the time in each state, the
-        share in which ranks waited for a processor, which nothing here makes less. `knows_files`:
-        whether the trace would tell what the program does with files. `in_memory`: those of its
-        files that are memory. `models`: one may be of the file system that the run used, which says
-        by how much it differs from the next."""
-        self._waited = waited or {}
+        """`outputs`: changes may name another method. `waited`: what ranks waited for a processor,
+        which nothing here is known to make less. `knows_files`: whether the trace would tell what
+        the program does with files. `in_memory`: those of its files that are memory. `models`: one
+        may be of the file system that the run used, which says by how much it differs from the
+        next."""
+        self._waited = waited.by_state if waited else {}
+        self._most_waited_s = waited.most_s if waited else {}
         self._name = printable(path.name)
         self._knows_files = knows_files
         self._in_memory = in_memory
@@ -176,7 +178,7 @@ class Run:
             efficiency,
             left_to_gain(efficiency),
             change.is_told_by_numbers,
-            self._off_s(change, predicted),
+            self._off_s(change, predicted, self._beside_s(change, predicted, efficiency)),
             (here, self._differs) if change.is_modelled else (0.0, 0.0),
         )
 
@@ -197,7 +199,19 @@ class Run:
         )
         return float(max(high - value, value - low) / max(value, 1))
 
-    def _off_s(self, change: Change, predicted_s: float) -> tuple[float, float]:
+    def _beside_s(self, change: Change, predicted_s: float, efficiency: dict[str, float]) -> float:
+        """What ranks waited for a processor outside of file calls: where these are of another file
+        system or method, whoever had the processor may not want it, as its client and servers."""
+        if not change.is_modelled:
+            return 0.0
+        without_mpi = efficiency["transfer"]
+        rest = {"useful": without_mpi * efficiency["io"], "mpi": 1 - without_mpi}
+        return sum(
+            min(self._most_waited_s.get(state, 0.0), part * predicted_s)
+            for state, part in rest.items()
+        )
+
+    def _off_s(self, change: Change, predicted_s: float, beside_s: float) -> tuple[float, float]:
         """By how much less and more the run takes if the models leave out as much as they did of
         programs that were held out, and rebuilding as much as of the method of the run. That all of
         those took less, say, does not tell to which side another program is off."""
@@ -208,7 +222,7 @@ class Run:
             found += [to_seconds(each["runtime_ns"]) for each in replayed]
         times = max(max(found) / predicted_s, predicted_s / min(found)) if min(found) > 0 else 1.0
         less_s, more_s = predicted_s * (1 - 1 / times), predicted_s * (times - 1)
-        return math.hypot(less_s, missed_s), math.hypot(more_s, missed_s)
+        return math.hypot(less_s, missed_s, beside_s), math.hypot(more_s, missed_s)
 
     def _check(self, way: Way) -> None:
         ranks = self._steps.ranks
