@@ -38,7 +38,7 @@ def test_sixteen_ranks_on_four_cores_take_as_long_as_four() -> None:
     assert told.predicted_s == pytest.approx(2)
     assert told.interval_s[0] < 0.51 and told.interval_s[1] > 2
     assert told.change.assumes[-1] == (
-        "16 ranks take turns at 4 cores: computing takes 4.00 times as long as on a core of its own"
+        "16 ranks take turns at 4 cores: each computes 4.00 times as long as on a core of its own"
         " (1 to 4.00 are open)"
     )
 

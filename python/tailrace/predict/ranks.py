@@ -33,7 +33,8 @@ PARTS = ("computing", "load imbalance", "serialization", "files", "transfers")
 
 
 class Turns(NamedTuple):
-    """`times`: as long as on a core for each rank computing takes. `is_seen`: in the runs."""
+    """`times`: how many times as long each computes as on a core of its own. `is_seen`: in the
+    runs."""
 
     times: Between
     ranks_a_core: float
@@ -50,7 +51,7 @@ class Turns(NamedTuple):
 
     def described(self, ranks: int) -> str:
         cores = count(max(round(ranks / self.ranks_a_core), 1), "core")
-        times = f"computing takes {self.times.value:.2f} times as long as on a core of its own"
+        times = f"each computes {self.times.value:.2f} times as long as on a core of its own"
         known = "as in these runs" if self.is_seen else f"1 to {self.ranks_a_core:.2f} are open"
         return f"{ranks:,} ranks take turns at {cores}: {times} ({known})"
 
@@ -64,7 +65,7 @@ class MoreRanks:
     waited: bool
     knows_files: bool
     of_files: float | None = None
-    # How many times as long computing takes as on a core for each rank.
+    # Where there are more ranks than cores.
     turns: Turns | None = None
 
     @property
@@ -120,7 +121,7 @@ class Runs:
     of_files: float | None = None
     # What they ask of their file system, if their traces tell.
     asked: Asked | None = None
-    # What they compute on a core for each, and what they took turns for, if their traces tell.
+    # How they took turns at cores, if their traces tell.
     sharing: Sharing | None = None
 
     @property
