@@ -94,7 +94,7 @@ def test_runs_of_a_control_that_end_badly_are_told():
     summary = Summary(Measured(measured.plan, runs))
     first = summary.found.findings[0]
     assert first.kind is FindingKind.WRONG_DATA
-    assert first.text.startswith("2 runs of 36 wrote wrong data, all of them with writing to disk")
+    assert first.text.startswith("2 runs of 36 wrote wrong data, all of them when writing to disk")
 
 
 def test_the_first_run_of_a_block_stays_so_where_it_was_the_controls():

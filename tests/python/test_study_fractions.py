@@ -88,7 +88,7 @@ def test_the_factors_that_matter_are_found_among_twenty(tmp_path, fraction):
     [
         ("resolution 3, 6 factors", "F3, f0 × f1, f4 × f5 or an interaction of three matters: wit"),
         ("resolution 4, 6 factors", "F0 × f1, f2 × f4 or f3 × f5 matters: the ratio of f0 on to "),
-        ("resolution 5, 6 factors", "F0 matters differently with f1 on and with f1 off: the rati"),
+        ("resolution 5, 6 factors", "What f0 does depends on f1: the ratio of on to off is 1.94"),
         ("screening, 11 factors", " or interactions of other factors matter: with f"),
     ],
 )

@@ -35,7 +35,7 @@ def three(by: float) -> Callable[[Where], float]:
 
 KINDS: dict[str, tuple[Mapping[str, Any], Callable[[float], Callable[[Where], float]], float]] = {
     "tool y takes": (TOOL, slower, 1.3),
-    "matters differently": (TOOL, together, 1.5),
+    "does depends on": (TOOL, together, 1.5),
     "crossover": (RANKS, crossing, -0.4),
     "act together": (CUBE, three, 1.6),
 }

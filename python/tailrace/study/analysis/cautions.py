@@ -12,6 +12,7 @@ from scipy import stats
 
 from tailrace.study.analysis.factors import RANK_KINDS, StudyFactor
 from tailrace.study.analysis.first_runs import FirstRuns
+from tailrace.study.analysis.grammar import agreeing, is_plural
 from tailrace.study.analysis.intervals import LEVEL
 from tailrace.study.analysis.layout import Layout
 from tailrace.study.analysis.responses import Response
@@ -177,7 +178,7 @@ def cautions(
     design."""
     left, words = residuals(runs, factors, response.column), response.words
     found = [
-        _few(table, planned),
+        _few(runs, factors, response, planned),
         _wide(table, words),
         _order(runs, factors),
         _drift(runs, left, words),
@@ -186,8 +187,13 @@ def cautions(
     return [caution for caution in found if caution is not None]
 
 
-def _few(table: Layout, planned: int) -> Caution | None:
-    counts = np.isfinite(table.logs).sum(axis=1)
+def _few(
+    runs: pd.DataFrame, factors: list[StudyFactor], response: Response, planned: int
+) -> Caution | None:
+    """A number of 0 is one, though it has no ratio."""
+    measured = runs[runs[response.column].notna()]
+    names = [factor.name for factor in factors]
+    counts = measured.groupby(names).size() if names else np.array([len(measured)])
     few = planned - int(np.sum(counts >= REPETITIONS_LEAST))
     if not few:
         return None
@@ -196,8 +202,8 @@ def _few(table: Layout, planned: int) -> Caution | None:
         f"{few} of {count(planned, 'combination')} {'has' if few == 1 else 'have'} fewer than"
         f" {REPETITIONS_LEAST}"
         " finished runs",
-        "restart the study to make the missing runs, or set repetitions = 3 or more in the study"
-        " file",
+        "restart the study to make the missing runs, --redo RUN those that failed, or set"
+        " repetitions = 3 or more in the study file",
     )
 
 
@@ -219,9 +225,10 @@ def _wide(table: Layout, words: str) -> Caution | None:
         return None
     return Caution(
         "wide intervals",
-        f"the {words} of {wide} of {count(len(counts), 'combination')} is known to no better"
+        f"the {words} of {wide} of {count(len(counts), 'combination')}"
+        f" {agreeing('is', is_plural(words))} known to no better"
         f" than {WIDE * 100:g} %"
-        " from its own runs",
+        f" from {'its' if wide == 1 else 'their'} own runs",
         "more repetitions, or [adaptive] interval = 0.1, narrow them",
     )
 

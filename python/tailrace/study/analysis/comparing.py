@@ -55,7 +55,8 @@ class Assessment:
 
 @dataclass(frozen=True)
 class Compared:
-    """A statement about one curve. `level`: of the intervals."""
+    """A statement about one curve. `level`: of the intervals; `unknown`: the levels that were to be
+    run there and have no result."""
 
     study: Measured
     response: Response
@@ -63,6 +64,7 @@ class Compared:
     family: Family
     curve: Curve
     level: float = LEVEL
+    unknown: tuple[Any, ...] = ()
 
     def ratio(self, of: Any, to: Any, level: float | None = None) -> Estimate:
         return self.family.compare(self.curve, contrasts.ratio(of, to), level or self.level)
@@ -97,7 +99,7 @@ def _goes(compared: Compared, turn: Turn, beyond: bool) -> Assessment:
     """A rise beyond the named level, or a fall until there: each step must surely be one. It does
     not hold where a step surely is none, all steps being looked at."""
     factor, curve = compared.study.factor(turn.factor), compared.curve
-    side = _side(curve, turn.level, beyond)
+    side = _side(curve.levels, turn.level, beyond)
     if len(side) < 2:
         nothing = f"on that side of {words.named(factor, turn.level)} there is nothing to compare"
         return Assessment(Judgement.UNDECIDED, nothing)
@@ -108,7 +110,8 @@ def _goes(compared: Compared, turn: Turn, beyond: bool) -> Assessment:
     whole = compared.ratio(side[-1], side[0])
     wrong = [at for at, step in enumerate(against) if _is_no_rise(step)]
     open_ = [at for at, step in enumerate(plain) if not step.beyond(1)]
-    answer = _judged(not open_, bool(wrong))
+    unknown = _side(compared.unknown, turn.level, beyond)
+    answer = _judged(not open_ and not unknown, bool(wrong))
     span = words.span(factor, side[0], side[-1])
     text = f"{span}, {compared.response.words} {words.becomes(whole, compared.response)}{_p(whole)}"
     if len(steps) > 1 and (chosen := wrong or open_):
@@ -116,7 +119,8 @@ def _goes(compared: Compared, turn: Turn, beyond: bool) -> Assessment:
         step = words.becomes(compared.ratio(b, a), compared.response)
         they = compared.response.pronoun
         text += f"; from {words.plain(factor, a)} to {words.plain(factor, b)} {they} {step}"
-    return Assessment(answer, f"{text}; {_least(compared, factor)}", whole)
+    text += f"; {_least(compared, factor)}{_nothing_known(factor, unknown)}"
+    return Assessment(answer, text, whole)
 
 
 def _onwards(change: Estimate, rise: bool) -> Estimate:
@@ -141,11 +145,17 @@ def _least(compared: Compared, factor: StudyFactor) -> str:
 
 def _flat_beyond(compared: Compared, turn: Turn) -> Assessment:
     curve = compared.curve
-    found = _pairs(compared, _side(curve, turn.level, beyond=True))
+    found = _pairs(compared, _side(curve.levels, turn.level, beyond=True))
     if turn.level not in curve.levels or not found:
         nothing = "there are no runs to compare with beyond that level"
         return Assessment(Judgement.UNDECIDED, nothing)
-    return _all_within(compared, compared.study.factor(turn.factor), found, turn.within)
+    unknown = _side(compared.unknown, turn.level, beyond=True)
+    return _all_within(
+        replace(compared, unknown=tuple(unknown)),
+        compared.study.factor(turn.factor),
+        found,
+        turn.within,
+    )
 
 
 def _all_within(
@@ -161,8 +171,9 @@ def _all_within(
     against = f"{words.named(factor, level)} against {words.plain(factor, base)}"
     text = (
         f"{compared.response.words}, {against}: {words.compared(found[farthest])};"
-        f" expected within {within * 100:g} %"
+        f" expected within {within * 100:g} %{_nothing_known(factor, compared.unknown)}"
     )
+    held = held and not compared.unknown
     return Assessment(_judged(held, bool(surely)), text, found[farthest])
 
 
@@ -249,11 +260,11 @@ def matters_more(
     total = estimate((1, 1), of_a, of_b)
     ended = [curve for curve in curves if any(map(curve.is_bound, weights))]
     sign = 0 if ended else _sign(difference) * _sign(total)
-    names = [words.places(study.factors, condition) for condition in (more.with_, more.than)]
+    names = [words.when(study.factors, condition) for condition in (more.with_, more.than)]
     ratio = f"{words.plain(factor, high)} over {words.plain(factor, low)}"
     text = (
-        f"{response.words}, {ratio}: {words.times(first)} with {names[0]},"
-        f" {words.times(second)} with {names[1]}; the first is {words.times(difference)} as large"
+        f"{response.words}, {ratio}: {words.times(first)} {names[0]},"
+        f" {words.times(second)} {names[1]}; the first is {words.times(difference)} as large"
     )
     return Assessment(_judged(sign > 0, sign < 0), text, difference)
 
@@ -332,8 +343,10 @@ def _scales(compared: Compared, scales: Scales) -> Assessment:
         a, b = steps[chosen[0]]
         span = words.span(factor, a, b)
         text += f"; {span} to the power {_power(plain[chosen[0]])}"
+    text += _nothing_known(factor, compared.unknown)
+    held = not open_ and not compared.unknown
     outside = _lies_outside(found, least, most)
-    return Assessment(_judged(not open_, bool(wrong) or outside), text, found)
+    return Assessment(_judged(held, bool(wrong) or outside), text, found)
 
 
 def _lies_between(found: Estimate, least: float, most: float) -> bool:
@@ -362,9 +375,16 @@ def _range(least: float, most: float) -> str:
     return f"at most {most:g}" if math.isinf(least) else f"{least:g} to {most:g}"
 
 
-def _side(curve: Curve, level: Any, beyond: bool) -> list[Any]:
-    """The levels from the named one on, or up to it, that have runs."""
-    return [other for other in curve.levels if (other >= level if beyond else other <= level)]
+def _side(levels: Iterable[Any], level: Any, beyond: bool) -> list[Any]:
+    """The levels from the named one on, or up to it."""
+    return [other for other in levels if (other >= level if beyond else other <= level)]
+
+
+def _nothing_known(factor: StudyFactor, levels: Sequence[Any]) -> str:
+    """What a statement that all levels must fulfil is not known of."""
+    if not levels:
+        return ""
+    return f"; nothing is known {words.either(factor, levels)}"
 
 
 def _pairs(compared: Compared, levels: Iterable[Any]) -> dict[Pair, Estimate]:

@@ -8,7 +8,7 @@ each by its own interval (all must, so that none is lucky), and not held where i
 one, by an interval that Bonferroni corrects for all of them.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
@@ -21,7 +21,7 @@ from tailrace.study.analysis.contrasts import Family
 from tailrace.study.analysis.grammar import is_plural
 from tailrace.study.analysis.intervals import LEVEL, Estimate
 from tailrace.study.analysis.layout import Curve, Layout, curves
-from tailrace.study.analysis.measured import Measured
+from tailrace.study.analysis.measured import Measured, has_levels
 from tailrace.study.definition.model import Expect, MattersMore, ShareOf
 from tailrace.units import count
 
@@ -74,6 +74,12 @@ class _Statement:
         self.response = study.response_of(expect.response or study.plan["response"])
         self.absent = list(_absent(study, expect))
 
+    @property
+    def _factor(self) -> str:
+        """That which is looked at; none where a share is."""
+        ((_, asked),) = self.expect.given.items()
+        return str(getattr(asked, "factor", ""))
+
     def _compared_runs(self) -> Layout:
         if self.expect.share is None:
             return self.study.compared(self.response.column)
@@ -96,6 +102,7 @@ class _Statement:
                 if len(self.table.logs)
                 else Assessment(Judgement.UNDECIDED, nothing)
             )
+            found = self._in_all_places(found)
             if simulated is Simulated.PART and not self.study.states_computing:
                 # the runs compute, and the simulations do not
                 found = replace(found, answer=Judgement.UNDECIDED)
@@ -141,15 +148,15 @@ class _Statement:
                 return self._matters_more(more)
             case Expect(share=ShareOf() as share):
                 return self._share(share)
-        ((_, asked),) = self.expect.given.items()
-        name = str(getattr(asked, "factor", ""))
-        places = self._curves(name)
+        places = self._curves(self._factor)
         if len(places) == 1:
             return self._compared(*places[0], LEVEL)
         return self._everywhere(places)
 
     def _compared(self, family: Family, curve: Curve, level: float) -> Assessment:
-        compared = Compared(self.study, self.response, self.expect, family, curve, level)
+        planned = self.study.levels_planned(self._factor, {**self.where, **curve.where})
+        unknown = tuple(level for level in planned if level not in curve.levels)
+        compared = Compared(self.study, self.response, self.expect, family, curve, level, unknown)
         return comparing.assess(compared)
 
     def _everywhere(self, places: list[tuple[Family, Curve]]) -> Assessment:
@@ -181,6 +188,28 @@ class _Statement:
         there = words.places(self.study.factors, where)
         text = f"{answer} in {number} of {places} places; {there}: {found.evidence}"
         return Assessment(answer, text, found.estimate)
+
+    def _in_all_places(self, found: Assessment) -> Assessment:
+        """A statement that must hold everywhere does not where nothing is known of some place."""
+        if found.answer is not Judgement.HELD or not self.expect.everywhere:
+            return found
+        more = self.expect.matters_more
+        sides = [more.with_, more.than] if more else [{}]
+        left = {self._factor, *(name for side in sides for name in side)}
+        names = [factor.name for factor in self.study.factors if factor.name not in left]
+
+        def places(rows: Iterable[Mapping[str, Any]]) -> set[tuple[Any, ...]]:
+            """Those that have all that is compared."""
+            of_sides = [[row for row in rows if has_levels(row, side)] for side in sides]
+            return set.intersection(
+                *({tuple(row[name] for name in names) for row in some} for some in of_sides)
+            )
+
+        unknown = places(self.study.all_planned(self.where)) - places(self.table.where)
+        if not unknown:
+            return found
+        text = f"{found.evidence}; nothing is known of {count(len(unknown), 'further place')}"
+        return replace(found, answer=Judgement.UNDECIDED, evidence=text)
 
     # --- where it looks
 

@@ -21,7 +21,7 @@ from tailrace.study.analysis.overtaking import (
     crossover_words,
     lead_words,
 )
-from tailrace.study.analysis.places import product, where_words
+from tailrace.study.analysis.places import EVERYWHERE, product, where_words
 from tailrace.study.analysis.trend_words import evidence, sentence
 from tailrace.study.analysis.trends import Speedup, Trend, TrendShape
 from tailrace.study.analysis.view import IRRELEVANT, View
@@ -137,7 +137,7 @@ def certain_ratio(change: Estimate | None) -> float:
 
 def _endings(study: Measured) -> Iterator[StudyFinding]:
     """Runs that did not end well, and those that have no ratio; which levels they have in common
-    says most: `, all of them with collective, writing to nfs`."""
+    says most: `, all of them with collective when writing to nfs`."""
     statuses = study.runs["status"]
     many = (statuses != RunStatus.DONE).mean() > MANY_FAILED if len(statuses) else False
     for status, text in ENDINGS.items():
@@ -164,12 +164,16 @@ def _endings(study: Measured) -> Iterator[StudyFinding]:
     if not nothing.empty:
         yield StudyFinding(
             FindingKind.RUNS,
-            f"{count(len(nothing), 'run')} of {len(study.runs)} gave 0 or less as"
+            f"{_all_or(len(nothing), len(study.runs))} gave 0 or less as"
             f" {study.response.words}{_in_common(study, nothing)}; that has no ratio, and nothing"
             " is concluded of such combinations",
             "",
             worth=math.inf if len(nothing) > MANY_FAILED * len(study.runs) else 0.0,
         )
+
+
+def _all_or(some: int, runs: int) -> str:
+    return f"all {count(runs, 'run')}" if 1 < some == runs else f"{count(some, 'run')} of {runs}"
 
 
 def _unlike_expected(study: Measured, bad: pd.DataFrame) -> str:
@@ -181,7 +185,7 @@ def _unlike_expected(study: Measured, bad: pd.DataFrame) -> str:
 
 
 def _thinned(study: Measured) -> list[str]:
-    """Where runs fail more often than elsewhere, and how many did: `tool x (7 of 20)`."""
+    """Where runs fail more often than elsewhere, and how many did: `with tool x (7 of 20)`."""
     found = study.failing(study.response.column)
     levels = [
         ({study.factors[at].name: study.factors[at].levels[code]}, found.of_level(at, code))
@@ -192,7 +196,7 @@ def _thinned(study: Measured) -> list[str]:
         for row, counts in zip(found.codes[found.alone], found.counts[found.alone], strict=True)
     ]
     texts = [
-        f"{words.places(study.factors, _varied(study, where))} ({lost} of {all_})"
+        f"{words.when(study.factors, _varied(study, where))} ({lost} of {all_})"
         for where, (lost, all_) in sorted([*levels, *alone], key=lambda place: -place[1][0])
     ]
     return [*texts[:THINNED_SHOWN], *(["…"] if len(texts) > THINNED_SHOWN else [])]
@@ -200,13 +204,13 @@ def _thinned(study: Measured) -> list[str]:
 
 def _in_common(study: Measured, some: pd.DataFrame) -> str:
     shared = {
-        factor.name: [some[factor.name].iloc[0]]
+        factor.name: some[factor.name].iloc[0]
         for factor in study.varied
         if some[factor.name].nunique() == 1
     }
     if not shared or len(some) < 2:
         return ""
-    return f", all of them with {words.conditions(study.factors, shared)}"
+    return f", all of them {words.when(study.factors, shared)}"
 
 
 # --- trends
@@ -226,7 +230,8 @@ def _trend_findings(study: Measured, trends: Sequence[Trend]) -> list[StudyFindi
     findings = []
     for group in ordered:
         if group is not rest:
-            where = f"{where_words(study, _places(group))}: " if len(groups) > 1 else ""
+            where = where_words(study, _places(group))
+            where = "" if where == EVERYWHERE else f"{where}: "
             findings.append(_trend_finding(study, group, where))
     return findings + ([_trend_finding(study, rest, f"{ELSEWHERE}: ")] if rest else [])
 
@@ -333,8 +338,8 @@ def _interaction_finding(study: Measured, effect: Effect) -> StudyFinding:
             )
         else:
             text = (
-                f"{words.about(first, 'matters')} differently {there} and {here}: the"
-                f" ratio of {high} to {low} is {times} as large there as here"
+                f"what {words.about(first, 'does')} depends on {words.subject(others[0])}: the"
+                f" ratio of {high} to {low} is {times} as large {there} as {here}"
                 f"{aliasing.unless(study, effect)}"
             )
     return StudyFinding(
@@ -455,7 +460,7 @@ def _speedup_finding(study: Measured, gained: Speedup, weak: bool) -> StudyFindi
     best, at = gained.by_level[gained.best], words.named(axis, gained.best)
     base = f"{words.named(axis, gained.base)} ({study.response.text(gained.base_value.value)})"
     where = where_words(study, [gained.curve.where])
-    place = "" if where == "everywhere" else f"{where}: "
+    place = "" if where == EVERYWHERE else f"{where}: "
     if best.beyond(1):
         text = (
             f"{place}the best {'scaled ' if weak else ''}speedup over {base} is"

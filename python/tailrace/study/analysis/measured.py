@@ -32,6 +32,11 @@ ORDERS_DIFFER_FROM = 5
 WHOLE_RUN = (RUN_TIME, "launch_to_end_s")
 
 
+def has_levels(row: Mapping[str, Any], where: Mapping[str, Any]) -> bool:
+    """A list stands for any of its levels."""
+    return all(row[name] in (of if isinstance(of, list) else [of]) for name, of in where.items())
+
+
 @dataclass(frozen=True)
 class Measured:
     """`runs`: one row per run, as docs/reference/studies.md describes them.
@@ -212,6 +217,20 @@ class Measured:
 
     def _codes(self, runs: pd.DataFrame) -> np.ndarray:
         return np.column_stack([codes_of(runs[factor.name], factor) for factor in self.factors])
+
+    def all_planned(self, where: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+        """The combinations of the design with these levels, whatever became of their runs; a list
+        stands for any of its levels."""
+        names = [factor.name for factor in self.factors]
+        rows = [
+            *(combination["levels"] for combination in self.plan.get("combinations", ())),
+            *self.runs[names].drop_duplicates().to_dict("records"),
+        ]
+        return [row for row in rows if has_levels(row, where)]
+
+    def levels_planned(self, name: str, where: Mapping[str, Any]) -> list[Any]:
+        there = {row[name] for row in self.all_planned(where)}
+        return [level for level in self.factor(name).levels if level in there]
 
     def failing(self, name: str) -> Failing:
         """Where runs fail more often than elsewhere, so that they have no such number."""

@@ -7,6 +7,8 @@ from typing import Any
 from tailrace.study.analysis import words
 from tailrace.study.analysis.measured import Measured
 
+EVERYWHERE = "everywhere"
+
 
 def where_words(study: Measured, places: Sequence[Mapping[str, Any]]) -> str:
     """The places in words, as a product of levels where they are one; factors with all their levels
@@ -18,7 +20,7 @@ def where_words(study: Measured, places: Sequence[Mapping[str, Any]]) -> str:
             for factor in study.varied
             if 0 < len(of_levels.get(factor.name, ())) < len(factor.levels)
         }
-        return words.conditions(study.factors, named) or "everywhere"
+        return words.conditions(study.factors, named) or EVERYWHERE
     varied = [factor.name for factor in study.varied]
     kept = [{name: place[name] for name in varied if name in place} for place in places]
     texts = [words.places(study.factors, place) for place in kept[:4]]

@@ -147,9 +147,17 @@ class Summary:
             return self._nothing()
         findings = self._telling()
         sentences = [_sentence(finding.text.removesuffix(AVERAGED)) for finding in findings]
-        if all(finding.kind in _WITHOUT_RATIO for finding in findings):
+        if all(finding.kind in _WITHOUT_RATIO for finding in findings) and not (
+            sentences and self._has_no_ratio
+        ):
             sentences.append(self._uncertain())
         return ". ".join([*sentences, *self._verdict()]) + "."
+
+    @property
+    def _has_no_ratio(self) -> bool:
+        """Whether runs have ended, and of none can a ratio be taken."""
+        some = self.rivals.compared(self.study.response)
+        return not self.ran.done.empty and not len(some.logs)
 
     def _nothing(self) -> str:
         """Where no run has ended well: how they ended."""
@@ -194,10 +202,10 @@ class Summary:
             return f"One combination was {on_models(self.study)}, and none was run"
         known = typical_values(self._ran_table(response))
         if len(known.where) == 1:
-            place = words.places(self.study.varied, self._varied(known.where[0]))
+            place = words.when(self.study.varied, self._varied(known.where[0]))
             value = response.text(float(known.value[0]))
             is_ = f"{_sentence(response.words)} {response.verb('is')} {value}"
-            return f"{is_} with {place}, and not known elsewhere"
+            return f"{is_} {place}, and not known elsewhere"
         if self.analysis.blocks < 2:
             return "With one run of each combination nothing is certain yet"
         compared = self.rivals.table(response).codes
@@ -222,8 +230,8 @@ class Summary:
         """The least and the most of what was measured, of which nothing is said to be certain."""
         response, factors = self.study.response, self.study.varied
         least, most = (
-            f"{response.text(float(known.value[at]))} with"
-            f" {words.places(factors, self._varied(known.where[at]))}"
+            f"{response.text(float(known.value[at]))}"
+            f" {words.when(factors, self._varied(known.where[at]))}"
             for at in (int(np.argmin(known.value)), int(np.argmax(known.value)))
         )
         return f": {response.words} {response.verb('was')} {least} and {most}"
@@ -239,8 +247,11 @@ class Summary:
             judgement: sum(answer.answer is judgement for answer in asked)
             for judgement in Judgement
         }
-        held, undecided = number[Judgement.HELD], number[Judgement.UNDECIDED]
         rest = _rest_on_simulations(asked)
+        if len(asked) == 1:
+            how = {Judgement.HELD: "held", Judgement.NOT_HELD: "did not hold"}
+            return [f"The expectation {how.get(asked[0].answer, 'is undecided')}{rest}"]
+        held, undecided = number[Judgement.HELD], number[Judgement.UNDECIDED]
         if held == len(asked) > 1:
             return [f"{'Both' if held == 2 else f'All {held}'} expectations held{rest}"]
         parts = [f"Of {count(len(asked), 'expectation')} {held or 'none'} held"]

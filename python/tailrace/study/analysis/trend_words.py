@@ -40,7 +40,10 @@ def sentence(study: Measured, axis: StudyFactor, along: Trend) -> str:
             return f"{response} {down} until {until} and {up} beyond{beyond}{uneven}"
         case TrendShape.IMPROVES if along.between == (last,):
             uneven = _uneven(of, axis, along.plateaus)
-            return f"{response} {down} until {best}, the most that was tried{uneven}"
+            planned = study.levels_planned(axis.name, along.curve.where)
+            # the runs beyond may have failed, or have yet to be made
+            most = "that was tried" if max(planned) == last else "with a result"
+            return f"{response} {down} until {best}, the most {most}{uneven}"
         case TrendShape.IMPROVES:
             lower = f"{response} {is_} {words.lower(of)} at {best} than at"
             stop = f"where {of.pronoun} {of.verb('stops')} {words.falling(of)} cannot be told"

@@ -13,7 +13,8 @@ from tailrace.study.analysis.layout import Layout
 @dataclass(frozen=True)
 class TypicalValues:
     """Each combination's typical value and interval; arrays of one row per combination, NaN where
-    there is none. `simulated`: they are a simulation's."""
+    there is none. `simulated`: they are a simulation's. `high` is infinite where a run was ended
+    before it was over: nobody knows how long it would have taken."""
 
     where: list[dict[str, Any]]
     runs: np.ndarray
@@ -34,5 +35,8 @@ def typical_values(table: Layout) -> TypicalValues:
     below, above = table.margins.T
     half = np.where(table.simulated, 0.0, half)
     low, high = mean - half + below, mean + half + above
+    if table.censored is not None:
+        ended = np.any(table.censored, axis=1)
+        low, high = np.where(ended & (runs < 2), mean, low), np.where(ended, np.inf, high)
     ends = np.exp(low), np.exp(high)
     return TypicalValues(table.where, table.run_counts, np.exp(mean), *ends, table.simulated)

@@ -22,6 +22,8 @@ _NOUNS = {
     "ranks_per_node": ("rank per node", "ranks per node"),
     "threads": ("thread", "threads"),
 }
+# Of these something happens when writing there, not with it.
+_WHERE = ("target", "read_target")
 # In sentences, conditions stand in this order.
 _ORDER = (
     "method",
@@ -54,6 +56,9 @@ def named(factor: StudyFactor, level: Any) -> str:
             if text.endswith(_NOUNS[factor.kind])
             else f"{text} {_NOUNS[factor.kind][int(str(level) != '1')]}"
         )
+    if factor.kind == "placeholder" and text.lower().startswith(spaced(factor.name).lower()):
+        # `node7` of the factor node
+        return text
     if factor.kind in _OF_KIND:
         return _OF_KIND[factor.kind].format(text, name=spaced(factor.name))
     return text if factor.kind in ("method", "format", "pair") else f"{spaced(factor.name)} {text}"
@@ -61,8 +66,13 @@ def named(factor: StudyFactor, level: Any) -> str:
 
 def under(factor: StudyFactor, level: Any) -> str:
     """Of what happens there: `with 4 ranks`, `when writing to nfs`."""
-    when = "when" if factor.kind in ("target", "read_target") else "with"
-    return f"{when} {named(factor, level)}"
+    return either(factor, [level])
+
+
+def either(factor: StudyFactor, levels: Sequence[Any]) -> str:
+    """The same of several: `with 4 or 8 ranks`."""
+    when = "when" if factor.kind in _WHERE else "with"
+    return f"{when} {_either(factor, list(levels))}"
 
 
 def are_several(factor: StudyFactor, level: Any) -> bool:
@@ -127,6 +137,19 @@ def _either(factor: StudyFactor, levels: list[Any]) -> str:
     first = named(factor, levels[0])
     others = [plain(factor, level) for level in levels[1:]]
     return " or ".join([", ".join([first, *others[:-1]]), others[-1]]) if others else first
+
+
+def when(factors: Sequence[StudyFactor], where: Mapping[str, Any]) -> str:
+    """Of what happens there, a list standing for any of its levels: `with serial and 8 ranks when
+    writing to nfs`."""
+    known = {factor.name: factor for factor in factors}
+    chosen = sorted((known[name] for name in where), key=_place)
+    texts: dict[str, list[str]] = {"with": [], "when": []}
+    for factor in chosen:
+        levels = where[factor.name]
+        some = list(levels) if isinstance(levels, list | tuple) else [levels]
+        texts["when" if factor.kind in _WHERE else "with"].append(_either(factor, some))
+    return " ".join(f"{lead} {joined(some)}" for lead, some in texts.items() if some)
 
 
 def opened(

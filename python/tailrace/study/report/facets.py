@@ -194,6 +194,8 @@ def _point(
     draws = draw_runs and not simulated
     runs = tuple(np.exp(row[np.isfinite(row)]).tolist()) if draws else ()
     value, low, high = (float(values[number]) for values in (found.value, found.low, found.high))
+    if not math.isfinite(high):
+        low = high = math.nan
     return Point(x, level, value, low, high, runs, int(found.runs[number]), simulated)
 
 

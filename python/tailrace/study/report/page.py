@@ -22,7 +22,13 @@ from tailrace.study.report import machine
 from tailrace.study.report.charts import chart, key
 from tailrace.study.report.facets import Figure, figures
 from tailrace.study.report.scatter import plane, residuals, trade_offs
-from tailrace.study.report.text import SIMULATED, effect_row, effects_note, runs_words
+from tailrace.study.report.text import (
+    SIMULATED,
+    effect_row,
+    effects_note,
+    interval_words,
+    runs_words,
+)
 
 TEMPLATES = Path(__file__).parent / "templates"
 ROWS_SHOWN = 400
@@ -163,11 +169,8 @@ def _row(
     values = []
     for of_response, response in zip(found, shown, strict=True):
         runs, value, low, high, simulated = of_response.get(place, (0, 0.0, 0.0, 0.0, False))
-        interval = (
-            f" ({response.text(low)} to {response.text(high)})"
-            if (runs > 1 or simulated) and response is shown[0]
-            else ""
-        )
+        ends = interval_words(response, low, high)
+        interval = f" ({ends})" if ends and response is shown[0] else ""
         values.append(f"{response.text(value)}{interval}" if runs or simulated else "–")
     named = [words.plain(factor, levels[factor.name]) for factor in study.varied]
     runs, *_, simulated = found[0][place]

@@ -1,5 +1,6 @@
 """The report in the terminal. The first line is the answer; nothing depends on colour."""
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from tailrace.study.analysis.effect import Effect
 from tailrace.study.analysis.expect import Judgement, Simulated
 from tailrace.study.analysis.findings import IRRELEVANT
 from tailrace.study.analysis.measured import Measured
+from tailrace.study.analysis.responses import Response
 from tailrace.study.analysis.summary import Summary
 from tailrace.study.analysis.trends import Speedup
 from tailrace.study.analysis.typical import typical_values
@@ -213,6 +215,8 @@ def _speedup_row(study: Measured, gained: Speedup, levels: list[Any]) -> dict[st
 def combinations(summary: Summary) -> Table | None:
     study, response = summary.study, summary.study.response
     found = typical_values(summary.table(response))
+    if not found.where:
+        return None
     title = f"{response.words[:1].upper()}{response.words[1:]} of each combination"
     more = len(found.where) - COMBINATIONS_SHOWN
     if more > 0:
@@ -223,14 +227,20 @@ def combinations(summary: Summary) -> Table | None:
     )
     for number, where in enumerate(found.where[:COMBINATIONS_SHOWN]):
         levels = (words.plain(factor, where[factor.name]) for factor in study.varied)
-        interval = "–"
-        if found.runs[number] > 1 or found.simulated[number]:
-            low, high = float(found.low[number]), float(found.high[number])
-            interval = f"{response.text(low)} to {response.text(high)}"
+        interval = interval_words(response, float(found.low[number]), float(found.high[number]))
         typical = response.text(float(found.value[number]))
         runs = runs_words(int(found.runs[number]), bool(found.simulated[number]))
-        result.add_row(*levels, runs, typical, interval)
+        result.add_row(*levels, runs, typical, interval or "–")
     return result
+
+
+def interval_words(response: Response, low: float, high: float) -> str:
+    """Of a combination, in a table; empty where there is none."""
+    if not math.isfinite(low):
+        return ""
+    if not math.isfinite(high):
+        return f"at least {response.text(low)}"
+    return f"{response.text(low)} to {response.text(high)}"
 
 
 def runs_words(runs: int, simulated: bool) -> str:
