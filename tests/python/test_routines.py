@@ -14,6 +14,7 @@ from tailrace.page import render
 from tailrace.verdict.evidence import Evidence, Finding
 from tailrace.verdict.headline import judge
 from tailrace.verdict.requests import KINDS
+from tailrace.verdict.routines import Routines
 from tests.python.columns import MILLISECOND, SECOND, Program, mpi, useful, write
 
 MB = 1_000_000
@@ -215,3 +216,20 @@ def test_waits_for_a_processor_are_taken_out():
     assert finding is not None
     assert finding.evidence.startswith("of that 10.0 % between its calls")
     assert finding.share_of_runtime == (2000 + 1400 + 100) / 20_000
+
+
+def test_what_goes_to_a_pipe_is_none_of_it():
+    """2.8 s of the 3 s between its calls are writes to a pipe, as where tar feeds a compressor."""
+    model = Model([Routine("dump", 3000)], [(["dump"], 80 * MB), (["dump"], 0)])
+    columns = model.all_columns()
+    files, places = columns["files"], columns["places"]
+    files["path"] = [*files["path"], b"<pipe>"]
+    files["place"] = [*files["place"], "device"]
+    for name, values in files.items():
+        if len(values) < len(files["path"]):
+            files[name] = np.append(values, np.zeros(1, dtype=np.asarray(values).dtype))
+    places["file"] = [0, len(files["path"]) - 1]
+    assert Routines(Evidence(columns)).by_name["dump", "/model/model", "/model/model.c"].useful_ns
+    places["write_ns"] = np.asarray([1, 2800 * MILLISECOND])
+    (dump,) = [row for row in Routines(Evidence(columns)).by_name.values() if row.name[0] == "dump"]
+    assert dump.useful_ns == 200 * MILLISECOND - (len(KINDS) - 1)

@@ -50,6 +50,14 @@ def test_files_without_a_name_are_no_file_that_is_opened_again(name: bytes, slow
     assert "temporary files" not in first(opens, large).finding
 
 
+def test_a_large_file_that_is_replaced_again_and_again():
+    """Emptied at each open, which takes longer than to write 5 MB."""
+    replaced = write(SECOND // 2, b"/run/copy", 250 * MB, 50)
+    found = first(call("open", 2 * SECOND, 50, b"/run/copy"), replaced)
+    assert found.finding == "200 opens of 40.0 ms each (copy) take 80.0 % of the I/O time"
+    assert found.advice.startswith("write to a new name where old contents are only replaced")
+
+
 def test_small_requests_to_a_file_that_is_opened_for_each():
     """The writes take longer than the opens, but no buffer gathers them."""
     lines = write(2 * SECOND, b"/run/diag", 1_800_000, 30_000)

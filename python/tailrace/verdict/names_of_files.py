@@ -300,7 +300,8 @@ def _temporary(evidence: Evidence, kinds: Sequence[str], facts: str, what: str) 
 
 def _often_opened(evidence: Evidence) -> np.ndarray:
     """Files that each rank opens again and again for a few requests each time. Not where files are
-    renamed or removed about as often: who replaces a file has to open it."""
+    renamed or removed about as often, nor where much is written each time: who replaces a file has
+    to open it."""
     files = evidence.files
     opens, ranks = np.asarray(files["opens"]), np.asarray(files["ranks"])
     requests = np.asarray(files["reads"]) + np.asarray(files["writes"])
@@ -311,6 +312,7 @@ def _often_opened(evidence: Evidence) -> np.ndarray:
         replaced < CAUSE_SHARE * opens.sum()
     )
     few = requests <= FEW_REQUESTS * opens
+    few &= np.asarray(files["bytes_written"]) < SMALL_FILE_BYTES * opens
     often = (opens >= REOPENED * ranks) & (opens > 0) & ~_are_nameless(evidence)
     return np.flatnonzero(often & few & kept)
 

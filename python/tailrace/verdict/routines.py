@@ -18,6 +18,7 @@ from tailrace.verdict.advice import advice
 from tailrace.verdict.evidence import Evidence, Finding, Kind
 from tailrace.verdict.places import Frame, Places, of_interpreter, shortened
 from tailrace.verdict.processors import STATES
+from tailrace.verdict.requests import KINDS
 
 # A file belongs to a routine through which at least so much of its bytes goes.
 OF_FILE = 0.9
@@ -100,7 +101,7 @@ class Routines:
     def __init__(self, evidence: Evidence) -> None:
         self.evidence = evidence
         self.places = Places(evidence.columns)
-        self.by_name = _routines(evidence.columns)
+        self.by_name = self._without_pipes(_routines(evidence.columns))
         self.all_mpi_calls = max((row.mpi_calls for row in self.by_name.values()), default=0)
         self.is_output = cache(self._is_output)
 
@@ -115,6 +116,21 @@ class Routines:
             ]
             for path in range(len(self.places.table["paths"]))
         ]
+
+    def _without_pipes(self, by_name: dict[Name, Routine]) -> dict[Name, Routine]:
+        """What calls on no file system take, on a pipe say, counts as useful, and is none of what a
+        routine does between its calls."""
+        table, spent = self.places.table, dict.fromkeys(by_name, 0)
+        elsewhere = self.evidence.elsewhere
+        rows = [row for row, file in enumerate(self.places.files) if file >= 0 and elsewhere[file]]
+        for row in rows if by_name else ():
+            time_ns = sum(int(table[f"{kind}_ns"][row]) for kind in KINDS)
+            for name in {name for name, _ in self._path(row)} & spent.keys():
+                spent[name] += time_ns
+        return {
+            name: routine._replace(useful_ns=max(routine.useful_ns - spent[name], 0))
+            for name, routine in by_name.items()
+        }
 
     @cached_property
     def bytes_from(self) -> dict[Name, int]:
