@@ -27,7 +27,7 @@ FUNCTIONS = {
     "sync": {"fsync", "fdatasync", "sync"},
     "lock": {"fcntl", "flock"},
     "truncate": {"ftruncate", "posix_fallocate", "fallocate"},
-    "other": {"rename", "readdir", "rmdir", "posix_fadvise"},
+    "other": {"rename", "readdir", "rmdir", "mkdir", "posix_fadvise", "ioctl"},
 }
 SMALL_BYTES = 64 * 1024
 

@@ -229,6 +229,19 @@ def test_who_writes_collectively_need_not_be_told_to(function, parts, code, advi
     assert who.advice.startswith(advised)
 
 
+def test_who_reads_more_is_advised_about_reading():
+    rows = []
+    for part in (80, 50, 50):
+        rest = [mpi((80 - part) * SECOND // 100)] if part < 80 else []
+        size = part * MEGABYTE
+        rows.append([useful(SECOND), read(part * SECOND // 100, b"/run/a", size, 8), *rest])
+    times = (SECOND + 80 * SECOND // 100, SECOND + 60 * SECOND // 100, SECOND)
+    found = judge(Evidence(Program(rows, *times).columns())).findings
+    (who,) = [finding for finding in found if finding.code == "uneven_bytes"]
+    assert who.finding.startswith("rank 0 reads 44.4 % of the bytes")
+    assert who.advice.endswith("or read collectively (MPI_File_read_at_all)")
+
+
 @pytest.mark.parametrize(
     ("function", "advised"),
     [

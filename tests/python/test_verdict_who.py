@@ -6,6 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 
+import pytest
+
 from tailrace.verdict.evidence import Evidence, Finding, Kind
 from tailrace.verdict.headline import judge
 
@@ -81,6 +83,23 @@ def test_a_synchronisation_of_all_files_is_named():
         "rank 0 synchronises <all files> alone while the other rank waits, in 10 syncs of 200 ms "
         "each"
     )
+
+
+@pytest.mark.parametrize(
+    ("function", "said"),
+    [
+        ("mkdir", "rank 0 makes 40 directories alone while the other rank waits"),
+        ("rmdir", "rank 0 removes 40 files alone while the other rank waits"),
+        ("rename", "rank 0 renames 40 files alone while the other rank waits"),
+        ("posix_fadvise", "rank 0 advises the system about 40 files alone while the other"),
+        ("ioctl", "rank 0 renames, removes or positions 40 files alone while the other rank waits"),
+    ],
+)
+def test_what_one_rank_does_alone_to_names_is_said(function, said):
+    calls = [
+        Interval("io", 50 * MILLISECOND, function, b"/run/step.%d" % i, 0, 10) for i in range(40)
+    ]
+    assert who(program(calls, [])).startswith(said)
 
 
 def test_alone_is_not_said_where_others_write_a_little():

@@ -107,6 +107,7 @@ ADVICE: dict[str, dict[str, str]] = {
     },
     "uneven_bytes": {
         "": "give the ranks equal parts, or write collectively (MPI_File_write_at_all)",
+        "read": "give the ranks equal parts, or read collectively (MPI_File_read_at_all)",
         "collective": _EQUAL_PARTS,
     },
     "uneven_calls": {"": "merge this rank's calls into larger ones, as the others do"},
@@ -193,7 +194,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "seeks": "read and write with pread and pwrite instead of seeking; a stream reads its "
         "buffer again after each seek: read the file once into memory, or sort by offset",
         "positions": "hardly one of these seeks is for a read or write: they ask for the position, "
-        "as a C++ stream's tellg and tellp do; ask less often, and count instead",
+        "as a C++ stream's tellg and tellp do, for a file's end or its holes; ask less often, and "
+        "count or keep the answer",
         "seeks that ask": "such a seek asks the file system, for a file's end (SEEK_END) or its "
         "holes (SEEK_HOLE, SEEK_DATA): keep the answer, or ask before the file is written to, as "
         "some file systems must store what is new first",

@@ -33,6 +33,17 @@ VERBS = {
     "truncate": ("truncates", "truncate"),
     "other": ("renames, removes or positions", "rename, remove or position"),
 }
+# The same of those calls that are named after what they are, by OTHERS.
+VERBS_OF_OTHERS = {
+    "rename": ("renames", "rename"),
+    "removal": ("removes", "remove"),
+    "mkdir": ("makes", "make"),
+    "link": ("links", "link"),
+    "listing": ("lists", "list"),
+    "chmod": ("changes the mode of", "change the mode of"),
+    "fadvise": ("advises the system about", "advise the system about"),
+    "seek": ("positions in", "position in"),
+}
 # What belongs to the names of files and not to their data.
 METADATA_KINDS = ("open", "close", "look_up", "truncate", "other")
 MOVING_KINDS = ("read", "write")
@@ -209,6 +220,18 @@ def noun_of(kind: str, functions: dict[str, Any], calls: int) -> str:
     called = [name for name in _SYNC_NAMES if name in named]
     only = called[0] if len(called) == 1 else ""
     return only if kind == "sync" and only else KINDS[kind][1]
+
+
+def verbs_of(kind: str, functions: dict[str, Any]) -> tuple[str, str]:
+    """What one rank does by such calls, and what several do; of other calls that which has nearly
+    all of their time, if one has."""
+    if kind != "other":
+        return VERBS[kind]
+    spent = {word: sums_of(functions, OTHERS[word])[1] for word in VERBS_OF_OTHERS}
+    whole = sum(sums_of(functions, names)[1] for names in OTHERS.values())
+    most = max(spent, key=lambda word: spent[word])
+    enough = spent[most] >= NAMED_SHARE * whole > 0
+    return VERBS_OF_OTHERS[most] if enough else VERBS[kind]
 
 
 def plural_of(kind: str, functions: dict[str, Any], calls: int) -> str:

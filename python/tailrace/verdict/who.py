@@ -37,19 +37,20 @@ from tailrace.verdict.advice import advice
 from tailrace.verdict.cause import OPENED_WITH, opened_otherwise
 from tailrace.verdict.evidence import Evidence, Finding, Kind, RankUse
 from tailrace.verdict.flushes import LIBRARIES, flushes
+from tailrace.verdict.handed_out import handed_out
 from tailrace.verdict.requests import (
     KINDS,
     LARGE_SYNC_BYTES,
     MOVING_KINDS,
     VERBS,
-    bytes_of_functions,
+    VERBS_OF_OTHERS,
     calls_of,
     is_copied,
     mpiio_ways,
     plural_of,
     sum_use,
+    verbs_of,
 )
-from tailrace.verdict.same_bytes import read_back
 from tailrace.verdict.shared_files import by_few, who_call_mpiio
 from tailrace.verdict.why import NOTABLE_SHARE
 
@@ -72,12 +73,6 @@ CHANCE_OVERLAP = 1.15
 # Where they take turns on one file, so much of what they do to it beyond the longest of them lies
 # on the critical path: all of it where nobody comes late, nothing where all use it at once.
 ON_PATH = 0.5
-# A reader that hands out so much of what it read, in these calls, reads for the others.
-HANDED_SHARE = 0.5
-HANDED_OUT = {
-    "broadcast": ("MPI_Bcast", "MPI_Ibcast"),
-    "scattered": ("MPI_Scatter", "MPI_Scatterv", "MPI_Iscatter", "MPI_Iscatterv"),
-}
 
 
 class Culprits(NamedTuple):
@@ -206,7 +201,7 @@ def _few(evidence: Evidence, culprits: Culprits, use: RankUse) -> Unevenness | N
     if len(workers) > evidence.ranks // 2 or not set(culprits.ranks) <= set(workers.tolist()):
         return None
     share = float(use.work[workers].sum() / done[-1])
-    name = evidence.name_of(culprits.rows, culprits.file)
+    name = _named(evidence, culprits)
     ranks = tuple(sorted(map(int, workers)))
     alone = _others_do_nothing(evidence, culprits, ranks)
     only = alone and share >= ALONE_SHARE
@@ -220,6 +215,19 @@ def _few(evidence: Evidence, culprits: Culprits, use: RankUse) -> Unevenness | N
         text = _serial_text if len(ranks) == 1 else _few_text
         finding = text(evidence, culprits, ranks, name, "" if only else percent(share))
     facts = _facts(evidence, culprits)
+    advised = _advised_of_few(evidence, culprits, code, ranks)
+    return Unevenness(code, finding, facts, culprits.file, ranks, advised)
+
+
+def _named(evidence: Evidence, culprits: Culprits) -> str:
+    name = evidence.name_of(culprits.rows, culprits.file)
+    makes = verbs_of(culprits.kind, evidence.columns["functions"]) == VERBS_OF_OTHERS["mkdir"]
+    return name.replace("files", "directories") if makes and culprits.file is None else name
+
+
+def _advised_of_few(
+    evidence: Evidence, culprits: Culprits, code: Kind, ranks: Sequence[int]
+) -> str:
     advised = _advised(evidence, culprits)
     if code is Kind.FEW_AGGREGATORS:
         advised = culprits.kind
@@ -228,12 +236,12 @@ def _few(evidence: Evidence, culprits: Culprits, use: RankUse) -> Unevenness | N
     if code is Kind.SERIAL_METADATA:
         advised = "names" if _are_other_files(evidence, culprits) else culprits.kind
     if code is Kind.SERIAL_READER and not advised:
-        advised = _handed_out(evidence, ranks[0])
+        advised = handed_out(evidence, ranks[0])
     if culprits.kind == "write" and not advised and (cause := flushes(evidence, "write")):
         advised = cause.advised if cause.advised in LIBRARIES else ""
     if culprits.file is None and not advised:
         advised = _library_of_all(evidence, culprits)
-    return Unevenness(code, finding, facts, culprits.file, ranks, advised)
+    return advised
 
 
 def _are_other_files(evidence: Evidence, culprits: Culprits) -> bool:
@@ -263,17 +271,6 @@ def _library_of_all(evidence: Evidence, culprits: Culprits) -> str:
     files = {int(table["file"][row]) for row in culprits.rows if calls[row]}
     first, *others = {evidence.library_in(file) for file in files} or {""}
     return "" if others else first
-
-
-def _handed_out(evidence: Evidence, reader: int) -> str:
-    """By which collective call the ranks get most of what the reader read, who need not be told to;
-    else whether it reads what it wrote, which the others do not need."""
-    functions = evidence.columns["functions"]
-    read = int(evidence.by_rank("read").bytes[reader])
-    for advised, names in HANDED_OUT.items():
-        if bytes_of_functions(functions, names) >= HANDED_SHARE * read:
-            return advised
-    return read_back(evidence)
 
 
 def _is_collective(evidence: Evidence, file: int | None, kind: str) -> bool:
@@ -315,7 +312,7 @@ def _act(evidence: Evidence, culprits: Culprits) -> tuple[tuple[str, str], str]:
     file writes it."""
     use = sum_use(evidence.file_rank, culprits.rows)
     if culprits.kind != "sync":
-        return VERBS[culprits.kind], ""
+        return verbs_of(culprits.kind, evidence.columns["functions"]), ""
     calls = calls_of(use, "sync", evidence.columns["functions"])
     if not use.bytes("write") or _others_write(evidence, culprits):
         return VERBS["sync"], f", in {calls}"
@@ -384,15 +381,14 @@ def _uneven(evidence: Evidence, use: RankUse, culprits: Culprits) -> Unevenness 
         if work[slowest] == work.max() and not _is_even(work):
             share = percent(float(work[slowest] / work.sum()))
             wait = "the other waits" if evidence.ranks == 2 else "the others wait"
-            own = code is Kind.UNEVEN_BYTES and _is_own(evidence, culprits, slowest, work)
+            moved = code is Kind.UNEVEN_BYTES
+            own = moved and _is_own(evidence, culprits, slowest, work)
             name = evidence.name_of(culprits.rows, culprits.file)
             among = f", all of {name} among them," if own else ""
             text = f"rank {slowest} {does.format(share)}{among} and {wait} for it"
-            told = code is Kind.UNEVEN_BYTES and _is_collective(
-                evidence, culprits.file, culprits.kind
-            )
+            told = moved and _is_collective(evidence, culprits.file, culprits.kind)
             facts = f"{even}; {_spread(use.time_ns)}"
-            advised = "collective" if told else ""
+            advised = "collective" if told else "read" if verb == "reads" else ""
             return Unevenness(code, text, facts, culprits.file, (slowest,), advised)
     return None
 
@@ -421,8 +417,9 @@ def _is_even(work: np.ndarray) -> bool:
 
 
 def _spread(time_ns: np.ndarray) -> str:
-    low, high = (nanoseconds(limit) for limit in (time_ns.min(), time_ns.max()))
-    return f"ranks spend {low} to {high} in these calls"
+    return (
+        f"ranks spend {nanoseconds(time_ns.min())} to {nanoseconds(time_ns.max())} in these calls"
+    )
 
 
 def _straggler(evidence: Evidence, use: RankUse, culprits: Culprits) -> Unevenness | None:
