@@ -252,6 +252,24 @@ def test_a_rank_that_tries_to_open_what_another_makes_is_not_at_work():
         assert "load_imbalance" not in codes(of(tried, work))
 
 
+@pytest.mark.parametrize(
+    ("function", "size", "said"),
+    [
+        ("stat", 0, "; rank 1 looks flag up 1,000,000 times"),
+        ("pread", 4000, "; rank 1 reads nothing of flag 1,000,000 times"),
+        ("pread", 10**9, ""),
+    ],
+)
+def test_a_rank_that_looks_for_what_another_writes_is_not_at_work(function, size, said):
+    """Rank 0 computes 8 s; rank 1 asks for a file's size, or reads at its end, all the while."""
+    polls = Interval("io", 7 * SECOND, function, b"/run/flag", size, 10**6)
+    rows = [[useful(8 * SECOND)], [polls, useful(SECOND)]]
+    found = judge(Evidence(Program(rows, *[8 * SECOND] * 3).columns())).findings
+    uneven = [finding for finding in found if finding.code == "load_imbalance"]
+    assert bool(uneven) == bool(said)
+    assert all(finding.evidence.endswith(said) for finding in uneven)
+
+
 def test_a_master_that_hands_out_work_is_named_and_not_a_worker():
     """Of four ranks one computes 1 s and three 10 s; in the second run they are uneven, too; in the
     third two of four do nothing, so that none can be told from the rule."""

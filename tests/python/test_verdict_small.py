@@ -23,6 +23,20 @@ def test_large_writes_are_in_no_average_with_small_ones():
     assert header.finding.startswith("80,004 small writes of 85 B on average")
 
 
+@pytest.mark.parametrize(
+    ("calls", "said", "advised"),
+    [
+        (read(SECOND, OUT, 0, 100_000), "400,000 reads that find nothing take", "inotify"),
+        (write(SECOND, OUT, 0, 100_000), "400,000 writes of nothing take", "leave out"),
+        (write(SECOND, OUT, 100_000, 100_000), "400,000 small writes of 1 B", "gather in memory"),
+    ],
+)
+def test_there_is_nothing_to_gather_where_nothing_is_moved(calls, said, advised):
+    found = first(calls)
+    assert found.finding.startswith(said)
+    assert advised in found.advice
+
+
 def synchronous(quick_ns: int) -> Finding:
     """Two of four ranks write 1,000 times 4 kB in a second, and wait for the device; the others
     take `quick_ns`."""

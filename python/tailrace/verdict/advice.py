@@ -228,6 +228,9 @@ ADVICE: dict[str, dict[str, str]] = {
         "flush of C++": "end lines with '\\n' where nobody waits for them: std::endl flushes each",
         "flush of petsc": "PETSc's viewers of text flush each line: use a binary viewer "
         "(PetscViewerBinaryOpen), or one of HDF5",
+        "nothing to read": "who reads at a file's end until another makes it longer waits for "
+        "that: by a message, or a notice (inotify)",
+        "nothing to write": "leave out what writes nothing",
         "stdio": f"give the stream a larger buffer: {_BUFFER}",
         "descriptor prints": "print to a stream with a large buffer instead of to the descriptor: "
         f"fdopen, {_BUFFER}, fprintf",

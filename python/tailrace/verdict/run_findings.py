@@ -46,6 +46,11 @@ EXCHANGE_SHARE = 0.5
 AS_LONG = 0.5
 # Who looks a name up many times, and does little else with files, waits for it.
 POLLING = 0.8
+WAYS_TO_POLL = {
+    "open": "tries to open {}",
+    "look_up": "looks {} up",
+    "read": "reads nothing of {}",
+}
 # Where an even computation would spare nearly all of what uneven one costs, no file calls are in
 # its way.
 MOST_SPARED = 0.9
@@ -68,11 +73,11 @@ def imbalance(evidence: Evidence) -> Finding | None:
     longest = min(float(evidence.losses.imbalance_ns), float(useful.max(initial=0)) - mean_ns)
     if _is_mostly_named(evidence, named_ns, useful, longest):
         return None
-    tried = _tried_opens(evidence)
-    loss, spread = _spared(evidence, longest, tried)
+    rank = int((evidence.computed_ns - named_ns).argmax())
+    polls = [poll for poll in _polls_of_files(evidence) if poll.rank != rank]
+    loss, spread = _spared(evidence, longest, polls)
     if evidence.share(loss) < NOTABLE_LOSS:
         return None
-    rank = int((evidence.computed_ns - named_ns).argmax())
     longer = f"{at_least}{useful[rank] / mean_ns:.2f} times as long as the ranks on average"
     if share := asleep(evidence):
         outside = f"rank {rank} is outside MPI and file calls {longer}"
@@ -95,7 +100,7 @@ def imbalance(evidence: Evidence) -> Finding | None:
         f"{text}{apart}",
         f"useful time: {nanoseconds(useful[rank])} on rank {rank}, "
         f"{nanoseconds(int(mean_ns))} on average, {nanoseconds(useful[least])} on rank {least}"
-        f"{supposing}{_meanwhile_tried(evidence, tried, rank)}",
+        f"{supposing}{_meanwhile_polled(evidence, polls)}",
         evidence.share(loss),
         f"{spread} would save at most {nanoseconds(int(loss))}{supposing}",
         to_seconds(loss),
@@ -122,46 +127,52 @@ def _is_mostly_named(
     return same and longest - left >= MOSTLY_NAMED * longest
 
 
-class _Tried(NamedTuple):
-    """A rank opens a file in vain again and again, and does little else with files: it waits for
-    another to make it."""
+class _Poll(NamedTuple):
+    """A rank opens a file in vain again and again, looks it up or reads nothing of it, and does
+    little else with files: it waits for another to make it, or to make it longer."""
 
     rank: int
     file: int
-    opens: int
+    does: str
+    calls: int
     time_ns: int
 
 
-def _tried_opens(evidence: Evidence) -> list[_Tried]:
+def _polls_of_files(evidence: Evidence) -> list[_Poll]:
     table, found = evidence.file_rank, []
-    opens, closes, times = (np.asarray(table[name]) for name in ("opens", "closes", "open_ns"))
-    tried = (opens >= MANY_POLLS) & (closes < CLOSED * opens)
-    for row in np.flatnonzero(tried):
-        rank = int(table["rank"][row])
-        whole = sum_use(table, evidence.rows_of_ranks([rank])).calls(*KINDS)
-        if opens[row] >= POLLING * whole:
-            found.append(_Tried(rank, int(table["file"][row]), int(opens[row]), int(times[row])))
+    calls = {kind: np.asarray(table[KINDS[kind][0]]) for kind in WAYS_TO_POLL}
+    in_vain = {
+        "open": np.asarray(table["closes"]) < CLOSED * calls["open"],
+        "look_up": calls["look_up"] > 0,
+        "read": np.asarray(table["bytes_read"]) < calls["read"],
+    }
+    for kind, does in WAYS_TO_POLL.items():
+        for row in np.flatnonzero(in_vain[kind] & (calls[kind] >= MANY_POLLS)):
+            rank, file = int(table["rank"][row]), int(table["file"][row])
+            whole = sum_use(table, evidence.rows_of_ranks([rank])).calls(*KINDS)
+            if calls[kind][row] >= POLLING * whole:
+                time_ns = int(table[f"{kind}_ns"][row])
+                found.append(_Poll(rank, file, does, int(calls[kind][row]), time_ns))
     return found
 
 
-def _meanwhile_tried(evidence: Evidence, tried: list[_Tried], busy: int) -> str:
+def _meanwhile_polled(evidence: Evidence, polls: list[_Poll]) -> str:
     """`; rank 1 tries to open flag 6,512 times`: of the rank that spends most time so."""
-    idle = [poll for poll in tried if poll.rank != busy]
-    if not idle:
+    if not polls:
         return ""
-    most = max(idle, key=lambda poll: poll.time_ns)
-    name = base_name(evidence.files["path"][most.file])
-    return f"; rank {most.rank} tries to open {name} {most.opens:,} times"
+    most = max(polls, key=lambda poll: poll.time_ns)
+    does = most.does.format(base_name(evidence.files["path"][most.file]))
+    return f"; rank {most.rank} {does} {most.calls:,} times"
 
 
-def _spared(evidence: Evidence, longest: float, tried: list[_Tried]) -> tuple[float, str]:
+def _spared(evidence: Evidence, longest: float, polls: list[_Poll]) -> tuple[float, str]:
     """What of the longest computation's surplus could be spared, and by what. Who reads or writes
     while the others compute, as a server of I/O does, has no time to compute as long as they do:
     the run lasts at least as long as a mean computation and its file calls."""
     losses = evidence.losses
     beyond = float(losses.imbalance_ns + losses.serialization_ns + losses.io_ns)
     waited_ns = evidence.waited_by_rank_ns("io") + evidence.by_rank("lock").time_ns
-    for poll in tried:
+    for poll in polls:
         waited_ns[poll.rank] += poll.time_ns
     calls_ns = np.clip(evidence.times.io_ns - waited_ns, 0, None)
     if (alone := beyond - float(calls_ns.max(initial=0))) >= MOST_SPARED * longest:

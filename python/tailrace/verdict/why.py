@@ -428,6 +428,8 @@ def _totals(evidence: Evidence, use: Use, kind: str) -> str:
 
 
 def _small(evidence: Evidence, kind: str, rows: np.ndarray, use: Use) -> Cause:
+    if use.bytes(kind) < use.calls(kind):
+        return _of_nothing(evidence, kind, rows, use)
     mixed = has_large_ones(evidence.columns["file_sizes"], rows, use, kind)
     text = small_ones_of(use, kind, mixed)
     time_ns = use.pattern(kind, "small_ns") if mixed else use.time_ns(kind)
@@ -446,6 +448,15 @@ def _small(evidence: Evidence, kind: str, rows: np.ndarray, use: Use) -> Cause:
     if kind == "write" and of_stdio and 2 * prints > use.calls(kind):
         advised = "descriptor prints"
     return Cause(Kind.SMALL_REQUESTS, text, facts, file, advised=advised)
+
+
+def _of_nothing(evidence: Evidence, kind: str, rows: np.ndarray, use: Use) -> Cause:
+    """Most of them move not a byte: there is nothing to gather."""
+    what = {"read": "reads that find nothing", "write": "writes of nothing"}[kind]
+    text = f"{use.calls(kind):,} {what} {part_of_io(evidence, use.time_ns(kind))}"
+    facts = f"{evidence.described(use, kind)} in {where_of(evidence, rows)}"
+    file = only_row(rows)
+    return Cause(Kind.SMALL_REQUESTS, text, facts, file, advised=f"nothing to {kind}")
 
 
 def _interleaved(evidence: Evidence, rows: np.ndarray, kind: str) -> str:
