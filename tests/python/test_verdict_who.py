@@ -133,6 +133,13 @@ def test_only_few_is_said_where_the_others_do_nothing():
     assert who(program(row, [], row, [])) == text
 
 
+def test_of_files_of_their_own_none_is_written_by_several():
+    """However much longer one of them takes, as where a rank writes for each node."""
+    rows = [[write(t * SECOND, own(rank), 10**9, 64)] for rank, t in ((0, 5), (2, 2))]
+    said = who(program(rows[0], [], rows[1], []))
+    assert said == "only 2 of 4 ranks write 2 files while the others wait"
+
+
 def test_only_few_is_not_said_where_all_write_and_two_are_slower():
     rows = [[write(t * SECOND, b"/run/out.h5", 10**9, 64)] for t in (4, 1, 4, 1)]
     assert "only" not in who(program(*rows))

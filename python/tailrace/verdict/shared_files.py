@@ -13,6 +13,7 @@ from tailrace.verdict.requests import (
     MOVING_KINDS,
     MPIIO_CALL,
     calls_of,
+    mpiio_ways,
     shared_calls,
     sum_use,
     waits_for_collective,
@@ -56,6 +57,15 @@ def who_call_mpiio(evidence: Evidence, file: int | None) -> set[int]:
     table = evidence.file_rank
     rows = evidence.rows_of_file(range(len(table["rank"])), file)
     return {int(table["rank"][row]) for row in rows if int(table["mpiio_ns"][row])}
+
+
+def is_collective(evidence: Evidence, file: int | None, kind: str) -> bool:
+    """Whether the file is read or written by calls of MPI-IO, mostly by collective ones."""
+    if file is None or kind not in MOVING_KINDS:
+        return False
+    ways = mpiio_ways(evidence.columns["functions"], kind)
+    used = int(evidence.files["mpiio_ns"][file]) > 0
+    return used and ways["collective"] > max(ways["independent"], ways["shared"])
 
 
 def by_few(evidence: Evidence, file: int | None, ranks: int) -> bool:

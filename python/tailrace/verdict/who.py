@@ -51,7 +51,7 @@ from tailrace.verdict.requests import (
     sum_use,
     verbs_of,
 )
-from tailrace.verdict.shared_files import by_few, who_call_mpiio
+from tailrace.verdict.shared_files import by_few, is_collective, who_call_mpiio
 from tailrace.verdict.why import NOTABLE_SHARE
 
 # So much of the work, or of the excess, makes a group of ranks "the ones that do the I/O".
@@ -201,8 +201,9 @@ def _few(evidence: Evidence, culprits: Culprits, use: RankUse) -> Unevenness | N
     if len(workers) > evidence.ranks // 2 or not set(culprits.ranks) <= set(workers.tolist()):
         return None
     share = float(use.work[workers].sum() / done[-1])
-    name = _named(evidence, culprits)
     ranks = tuple(sorted(map(int, workers)))
+    culprits = _of_all_files(evidence, culprits, ranks)
+    name = _named(evidence, culprits)
     alone = _others_do_nothing(evidence, culprits, ranks)
     only = alone and share >= ALONE_SHARE
     code, together = _code(culprits, ranks), _taking_part(evidence, culprits, ranks)
@@ -217,6 +218,17 @@ def _few(evidence: Evidence, culprits: Culprits, use: RankUse) -> Unevenness | N
     facts = _facts(evidence, culprits)
     advised = _advised_of_few(evidence, culprits, code, ranks)
     return Unevenness(code, finding, facts, culprits.file, ranks, advised)
+
+
+def _of_all_files(evidence: Evidence, culprits: Culprits, ranks: Sequence[int]) -> Culprits:
+    """Where each of these ranks has a file of its own, however much of the time goes to one of
+    them, they do it to all of these."""
+    table, calls = evidence.file_rank, evidence.file_rank[KINDS[culprits.kind][0]]
+    users = {int(table["rank"][row]) for row in culprits.rows if calls[row]}
+    if culprits.file is None or users >= set(ranks):
+        return culprits
+    rows = [row for row in evidence.rows_of_ranks(list(ranks)) if calls[row]]
+    return culprits._replace(file=None, rows=rows)
 
 
 def _named(evidence: Evidence, culprits: Culprits) -> str:
@@ -254,7 +266,7 @@ def _are_other_files(evidence: Evidence, culprits: Culprits) -> bool:
 def _advised(evidence: Evidence, culprits: Culprits) -> str:
     """Where few bytes are synchronised, to spread them over ranks spares nothing; and who copies
     files, or calls collective functions, need not be told to call these."""
-    collective = _is_collective(evidence, culprits.file, culprits.kind)
+    collective = is_collective(evidence, culprits.file, culprits.kind)
     if collective and len(who_call_mpiio(evidence, culprits.file)) > len(culprits.ranks):
         return "collective"
     use = sum_use(evidence.file_rank, culprits.rows)
@@ -271,14 +283,6 @@ def _library_of_all(evidence: Evidence, culprits: Culprits) -> str:
     files = {int(table["file"][row]) for row in culprits.rows if calls[row]}
     first, *others = {evidence.library_in(file) for file in files} or {""}
     return "" if others else first
-
-
-def _is_collective(evidence: Evidence, file: int | None, kind: str) -> bool:
-    """Whether the file is read or written by calls of MPI-IO, mostly by collective ones."""
-    if file is None or kind not in MOVING_KINDS:
-        return False
-    ways, used = mpiio_ways(evidence.columns["functions"], kind), evidence.files["mpiio_ns"][file]
-    return int(used) > 0 and ways["collective"] > max(ways["independent"], ways["shared"])
 
 
 def _taking_part(evidence: Evidence, culprits: Culprits, ranks: Sequence[int]) -> int:
@@ -386,7 +390,7 @@ def _uneven(evidence: Evidence, use: RankUse, culprits: Culprits) -> Unevenness 
             name = evidence.name_of(culprits.rows, culprits.file)
             among = f", all of {name} among them," if own else ""
             text = f"rank {slowest} {does.format(share)}{among} and {wait} for it"
-            told = moved and _is_collective(evidence, culprits.file, culprits.kind)
+            told = moved and is_collective(evidence, culprits.file, culprits.kind)
             facts = f"{even}; {_spread(use.time_ns)}"
             advised = "collective" if told else "read" if verb == "reads" else ""
             return Unevenness(code, text, facts, culprits.file, (slowest,), advised)
@@ -474,7 +478,7 @@ def _turns_on_file(evidence: Evidence) -> Unevenness | None:
     text = f"{who} {VERBS[use.kind][1]} {evidence.name_of(rows, file)} one after another"
     part = percent(float(on_path[file] / use.time_ns()))
     facts = f"{evidence.described(use, use.kind)}; {part} of this time is on the critical path"
-    advised = "collective" if _is_collective(evidence, file, use.kind) else ""
+    advised = "collective" if is_collective(evidence, file, use.kind) else ""
     return Unevenness(Kind.TAKING_TURNS, text, facts, file, ranks, advised)
 
 
