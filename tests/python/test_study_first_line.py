@@ -39,7 +39,7 @@ def test_the_first_line_says_how_runs_ended_where_none_did_well():
 def test_what_alone_has_finished_is_told_in_the_first_line():
     one = failed_but(lambda runs: (runs["ranks"] == 4) & (runs["target"] == "b"))
     assert re.fullmatch(
-        r"21 runs of 24 failed\. Elapsed time is 10\.\d s with writing to b, 4 ranks, and not"
+        r"21 runs of 24 failed\. Elapsed time is 10\.\d s with 4 ranks when writing to b, and not"
         r" known elsewhere\.",
         Summary(one).headline,
     )
