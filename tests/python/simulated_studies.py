@@ -41,6 +41,7 @@ from .simulated_dependent import LEVELS_THAT_DEPEND
 from .simulated_failures import FAILING
 from .simulated_first_runs import FIRST_RUNS, TWO_BLOCKS, finds_what_is_slower
 from .simulated_fractions import ANSWERS, FRACTIONS
+from .simulated_further import FALSE_OF_FURTHER
 from .simulated_gaps import GAPPY
 from .simulated_noises import FALSE_OF_NOISES
 from .simulated_order import IN_ORDER
@@ -418,6 +419,7 @@ def _cases() -> dict[str, Case]:
         ("order of runs", IN_ORDER),
         ("shape", FALSE_OF_SHAPES),
         ("noise", FALSE_OF_NOISES),
+        ("further", FALSE_OF_FURTHER),
     ):
         found |= {f"{sort}, {name}": Case(false) for name, false in cases.items()}
     found |= {

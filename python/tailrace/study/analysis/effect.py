@@ -34,7 +34,8 @@ class Effect:
     is that of the variation of the logarithms in the study. `aliases`: interactions that a fraction
     of a design mixes up with it; `may_be_three`: whether three factors that act together would look
     like it. `may_be_first_runs`: whether it may be nothing but that first runs are slower, and
-    `on_targets`, those on each target rather than those of blocks.
+    `on_targets`, those on each target rather than those of blocks. `unlike_p`: that of its changing
+    from block to block by more than runs scatter.
     """
 
     factors: tuple[str, ...]
@@ -53,6 +54,7 @@ class Effect:
     may_be_three: bool = False
     may_be_first_runs: bool = False
     on_targets: bool = False
+    unlike_p: float = 1.0
 
     @property
     def matters(self) -> bool:
@@ -110,9 +112,8 @@ class Fit:
         self.blocks_f = _over(between, self.variance)
         self.blocks_p = float(stats.f.sf(self.blocks_f, self.columns, self.blocks_freedom))
         ratio = _over(self.variance / blocks, self.runs.scale)
-        self.of_blocks = bool(
-            stats.f.sf(ratio, self.blocks_freedom, self.runs.error_freedom) <= ERROR_RATE
-        )
+        self.unlike_p = float(stats.f.sf(ratio, self.blocks_freedom, self.runs.error_freedom))
+        self.of_blocks = self.unlike_p <= ERROR_RATE
 
     def effect(self) -> Effect:
         table, term = self.table, self.term
@@ -141,6 +142,7 @@ class Fit:
             share=self._share(),
             may_be_first_runs=bool(doubted) and p > ERROR_RATE,
             on_targets=bool(doubted) and doubted[0][0] > 0,
+            unlike_p=self.unlike_p,
         )
 
     def _may_be_first_runs(self) -> list[tuple[int, Cells]]:
