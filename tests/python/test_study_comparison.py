@@ -18,6 +18,7 @@ from .test_study_first_runs import first_on_targets
 def test_an_average_that_may_not_have_changed_is_not_said_to() -> None:
     headline = two("nothing has changed", 3).headline
     assert "whether elapsed time changes on the average cannot be told: " in headline
+    assert headline.endswith("; 0 of 24 combinations changed for certain.")
 
 
 def test_what_changed_as_much_the_other_way_has_not_changed_most() -> None:

@@ -102,7 +102,7 @@ def test_what_was_not_run_is_skipped():
     found = answer_of(
         TWO_PLACES, falls_in_one_place, {"rises_beyond": {"factor": "ranks", "level": 32}}
     )
-    assert (found.answer, found.evidence) == ("skipped", "it was run without ranks 32")
+    assert (found.answer, found.evidence) == ("skipped", "it was run without 32 ranks")
 
 
 def test_a_run_that_was_ended_took_at_least_so_long():
@@ -168,6 +168,6 @@ def test_a_place_that_a_statement_turns_at_must_have_been_run():
     until = {"factor": "ranks", "level": 8}
     given = {"where": {"ranks": [1, 2, 4, 8]}, "falls_until": until}
     found = answer_of(TWO_PLACES, falls_in_one_place, given)
-    assert (found.answer, found.evidence) == ("skipped", "it was run without ranks 8")
+    assert (found.answer, found.evidence) == ("skipped", "it was run without 8 ranks")
     listed = {"where": {"ranks": [1, 2, 4, 8]}, "falls_until": until | {"level": 4}}
     assert answer_of(TWO_PLACES, falls_in_one_place, listed).answer != "skipped"

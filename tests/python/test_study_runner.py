@@ -66,7 +66,7 @@ def test_a_failed_run_is_a_result_with_its_reason(tmp_path: Path) -> None:
     )
     result = study("run", path, "-o", tmp_path / "out")
     assert result.exit_code == 1
-    assert "1 of 2 combinations have no successful run" in result.stderr
+    assert "1 of 2 combinations has no successful run" in result.stderr
     by_level = {line["levels"]["how"]: line for line in lines(tmp_path / "out")}
     assert by_level["good"]["status"] == "done"
     assert by_level["bad"]["status"] == "failed"

@@ -241,8 +241,8 @@ def _answer(store: Store, options: StudyOptions) -> int:
     without = len(study.plan["combinations"]) - len(answered) - len(unavailable)
     if without:
         tell(
-            f"{without} of {count(len(study.plan['combinations']), 'combination')} have no"
-            " successful run"
+            f"{without} of {count(len(study.plan['combinations']), 'combination')}"
+            f" {'has' if without == 1 else 'have'} no successful run"
         )
     return BAD if without or not len(answered) else DONE
 

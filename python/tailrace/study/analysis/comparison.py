@@ -79,8 +79,8 @@ class Comparison:
             how = f"{span}, {unclear} from so few runs"
         else:
             change = f": {words.compared(self.overall)}" if self.overall.blocks else ""
-            changed = f"whether {response} {of.verb('changes')} on the average"
-            how = f"{span}, {changed} cannot be told{change}"
+            unclear = f"whether {response} {of.verb('changes')} on the average cannot be told"
+            how = f"{span}, {unclear}{change}"
         return f"{how}{self._most()}{self._without()}; {changed} changed for certain."
 
     def _without(self) -> str:

@@ -314,7 +314,12 @@ def _absent(study: Measured, expect: Expect) -> Iterator[str]:
         known, listed = levels.get(name, ()), expect.where.get(name)
         some = isinstance(listed, list) and any(level in known for level in listed)
         asked = dict.fromkeys(expect.needed.get(name, ()) if some else named)
-        yield from (f"{words.spaced(name)} {level}" for level in asked if level not in known)
+        yield from (_level(study, name, level) for level in asked if level not in known)
+
+
+def _level(study: Measured, name: str, level: Any) -> str:
+    known = next((factor for factor in study.factors if factor.name == name), None)
+    return words.named(known, level) if known else f"{words.spaced(name)} {level}"
 
 
 def _compared_levels(expect: Expect) -> dict[str, list[Any]]:
