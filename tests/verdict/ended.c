@@ -2,7 +2,8 @@
  * for 1.5 s, without a call, and ends as the only argument says: killed, abort (MPI_Abort), exit
  * (_exit after MPI_Finalize), left (status 2 without it) or not early. Rank 0 computes for 0.2 s, so
  * that even on a busy machine it is in a barrier by then, in which a launcher may kill it. together:
- * both end by a system call of their own after 0.5 s, with status 3. */
+ * both end by a system call of their own after 0.5 s, with status 3. hang: each waits for a message that
+ * the other never sends, until another process has computed for half a second and kills both. */
 #define _GNU_SOURCE
 #include <fcntl.h>
 #include <mpi.h>
@@ -31,6 +32,18 @@ int main(int argc, char **argv)
     if (write(file, bytes, sizeof bytes) != sizeof bytes || close(file))
         return 1;
     MPI_Barrier(MPI_COMM_WORLD);
+    if (!strcmp(argv[1], "hang")) {
+        MPI_Request sent;
+        MPI_Isend(bytes, 1, MPI_CHAR, rank, 0, MPI_COMM_WORLD, &sent);
+        MPI_Recv(bytes + 1, 1, MPI_CHAR, rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Wait(&sent, MPI_STATUS_IGNORE);
+        if (!fork()) {
+            compute(0.5);
+            kill(getppid(), SIGKILL);
+            _exit(0);
+        }
+        MPI_Recv(bytes, 1, MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
     if (!strcmp(argv[1], "together")) {
         compute(0.5);
         syscall(SYS_exit_group, 3);

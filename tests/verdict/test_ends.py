@@ -78,6 +78,13 @@ def test_ranks_of_which_none_said_that_it_ends_may_have_lived_as_long_as_the_lau
     assert run.columns["meta"]["exit_status"] != "0"
 
 
+def test_a_network_is_not_blamed_for_ranks_that_hang(mpi: Mpi, tmp_path: Path):
+    run = ended("hang", mpi, tmp_path)
+    said = r"rank [01] was in MPI_Recv for the last \d\d\.\d % of the run, and never left it"
+    assert re.search(said, run.headline), run.headline
+    assert not {"network", "serialization"} & {finding.code.value for finding in run.findings}
+
+
 ALONE = """
 #define _GNU_SOURCE
 #include <stdio.h>

@@ -264,10 +264,13 @@ fn account(rank: &Rank<'_>) -> RankAccount {
     account
 }
 
-/// A call that is known to have been under way says what the rank did.
+/// A file call that is known to have been under way says what the rank did; what it waited for in
+/// one of MPI, nobody knows.
 fn unknown(rank: &Rank<'_>, thread: &Thread, table: &Table) -> i64 {
-    let in_a_call = table.unfinished.as_ref().is_some_and(|call| call.function.is_some());
-    let known = table.ended != Ended::Unknown || in_a_call;
+    let function = table.unfinished.as_ref().and_then(|call| call.function);
+    let layer = function.map(|function| rank.common.tables.functions[usize::from(function)].layer);
+    let in_a_file_call = layer.is_some_and(|layer| layer != Layer::Mpi);
+    let known = table.ended != Ended::Unknown || in_a_file_call;
     if known { 0 } else { rank.common.runtime() - thread.last }
 }
 

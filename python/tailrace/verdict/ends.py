@@ -69,11 +69,23 @@ def stopped_early(evidence: Evidence) -> Finding | None:
     rank, share = int(unknown.argmax()), evidence.share(float(unknown.max()))
     if share >= NOTABLE_UNKNOWN:
         last = f"the last {percent(share)} of the run"
-        parts.append(f"what rank {rank} did in {last} is not known")
+        if call := _in_flight(evidence, rank):
+            parts.append(f"rank {rank} was in {call} for {last}, and never left it")
+        else:
+            parts.append(f"what rank {rank} did in {last} is not known")
         facts += f"; the {nanoseconds(unknown[rank])} after rank {rank}'s last call count as MPI"
     if not signal and (status := _exit_status(evidence)):
         parts.append(status)
     return Finding(Kind.STOPPED_EARLY, ", and ".join(parts), facts, 0.0)
+
+
+def _in_flight(evidence: Evidence, rank: int) -> str:
+    """The call of MPI that a rank was killed in; empty where it was in none, or has no name."""
+    begin, end = f"rank {rank} was in ", " when it ended"
+    for note in map(printable, evidence.columns["capture"]["notes"]):
+        if note.startswith(f"{begin}MPI_") and note.endswith(end):
+            return note.removeprefix(begin).removesuffix(end)
+    return ""
 
 
 def failed(evidence: Evidence) -> Finding | None:

@@ -24,8 +24,11 @@ _CALLS_BACK = ("petsc",)
 _C_LIBRARY = ("libc.so", "libc-")
 # What names end with whose bytes are packed, so that they are made by packing and no text.
 _PACKED = (
-    *(".gz", ".tgz", ".bz2", ".xz", ".zst", ".lz4", ".zip", ".7z", ".npz", ".parquet", ".bam"),
-    *(".png", ".jpg", ".jpeg", ".webp", ".flac", ".mp3", ".mp4", ".mkv", ".webm"),
+    *(".gz", ".tgz", ".bz2", ".xz", ".txz", ".zst", ".tzst", ".lz4", ".br", ".zip", ".7z", ".jar"),
+    *(".npz", ".parquet", ".feather", ".orc", ".avro", ".bam", ".cram", ".xlsx", ".ods", ".docx"),
+    *(".rds", ".rda", ".rdata"),  # of R
+    *(".png", ".gif", ".jpg", ".jpeg", ".webp", ".flac", ".mp3", ".m4a", ".ogg", ".opus"),
+    *(".mp4", ".mov", ".mkv", ".webm"),
 )
 
 
