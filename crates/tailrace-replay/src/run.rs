@@ -94,22 +94,28 @@ pub(crate) fn run<'a>(
     };
     let most = if begins.len() > FEW_RANKS { SLAB_FOR_THE_GRAPH } else { u64::MAX };
     let for_the_graph = if options.slab == 0 { slab_events.min(most) } else { slab_events };
+    let threads = pool.as_ref().map_or(0, ThreadPool::current_num_threads);
+    // What a rank hands over in a slab is small then.
+    let reads_in_no_order = threads > 1 && begins.len() > FEW_RANKS;
     let mut run = Run {
         common,
         area: Area::new(common.keys, common.runtime(), begins.len()),
         graph: Graph::new(tables, &begins, options, common.runtime()),
-        edges: begins.iter().map(|_| Edges::default()).collect(),
-        ahead: begins.iter().map(|_| Slab::default()).collect(),
-        slabs: begins.iter().map(|_| Slab::default()).collect(),
+        ranks_per_lane: timeline.ranks_per_row,
+        fresh: of_each(&begins),
+        fresh_edges: of_each(&begins),
+        edges: of_each(&begins),
+        ahead: of_each(&begins),
+        slabs: of_each(&begins),
         until: [i64::MIN; 2],
         longest: Longest::new(options.longest),
         is_shared: pool.is_some(),
-        desks: Desks::new(pool.as_ref().map_or(0, ThreadPool::current_num_threads)),
+        desks: Desks::new(if reads_in_no_order { threads } else { 0 }),
         total,
         slab_events: slab_events.max(many),
         for_the_graph: for_the_graph.max(many),
     };
-    run.graph.copies = pool.is_some() && begins.len() > FEW_RANKS;
+    run.graph.copies = reads_in_no_order;
     match &pool {
         None => run.all(&mut lanes, progress)?,
         Some(pool) => in_pool(pool, progress, |progress| run.all(&mut lanes, progress))?,
@@ -121,6 +127,10 @@ pub(crate) fn run<'a>(
     }
     let Run { graph, area, longest, .. } = run;
     Ok(Results { common, ranks, graph, area, timeline, longest, pool })
+}
+
+fn of_each<T: Default>(ranks: &[i64]) -> Vec<T> {
+    ranks.iter().map(|_| T::default()).collect()
 }
 
 /// Has a thread of the pool do the work, which so finds the others awake; how far it is is reported
@@ -186,15 +196,56 @@ fn pool(options: &Options, events: u64) -> Result<Option<ThreadPool>, TraceError
     ThreadPoolBuilder::new().num_threads(threads).build().map(Some).map_err(refused)
 }
 
+/// How far ranks came, and how many events they have taken.
+const NOTHING: (i64, u64) = (i64::MAX, 0);
+
+fn together((reached, done): (i64, u64), of_others: (i64, u64)) -> (i64, u64) {
+    (reached.min(of_others.0), done + of_others.1)
+}
+
+/// Lends a rank the memory for what it hands over: there is no more of it than is under way.
+fn take_up(rank: &mut Rank<'_>, (slab, edges): (&mut Slab, &mut Edges)) {
+    slab.vertices.append(&mut rank.slab.vertices);
+    std::mem::swap(&mut slab.vertices, &mut rank.slab.vertices);
+    edges.append(&mut rank.edges);
+    std::mem::swap(edges, &mut rank.edges);
+}
+
+/// Takes over what a rank has until `reached`; of that nothing more will come.
+fn hand_over(
+    rank: &mut Rank<'_>,
+    (slab, edges): (&mut Slab, &mut Edges),
+    common: &Common<'_>,
+    reached: i64,
+) {
+    let until = reached.saturating_sub(common.window.begin_ns);
+    slab.append(&mut rank.slab);
+    slab.give_back(until, &mut rank.slab);
+    edges.append(&mut rank.edges);
+    edges.give_back(common.keys, until, &mut rank.edges);
+}
+
+/// What ranks are reduced by.
+#[derive(Clone, Copy)]
+struct Terms<'r, 'l> {
+    common: &'r Common<'r>,
+    horizon: i64,
+    longest: &'r Mutex<&'l mut Longest<Span>>,
+    desks: &'r Desks,
+}
+
 struct Run<'a> {
     common: &'a Common<'a>,
     graph: Graph<'a>,
     area: Area,
-    /// By rank, of the slab that is reduced: the begins and ends of file calls whose areas are not
-    /// known yet, and the rest.
+    ranks_per_lane: usize,
+    /// By rank, what the slab is that is reduced, and the begins and ends of its file calls.
+    fresh: Vec<Slab>,
+    fresh_edges: Vec<Edges>,
+    /// … of the slab before, whose areas are not known yet.
     edges: Vec<Edges>,
     ahead: Vec<Slab>,
-    /// … and of the slab before: what the graph has not taken yet.
+    /// … and of the one before that: what the graph has not taken yet.
     slabs: Vec<Slab>,
     /// Since the window's begin, until when `slabs` and `ahead` hold everything.
     until: [i64; 2],
@@ -216,13 +267,14 @@ impl<'a> Run<'a> {
         let (mut reached, mut done) = (begin.saturating_sub(1), 0);
         while reached < end {
             let horizon = reached.saturating_add(width).min(end);
-            let next = if self.is_shared {
+            let (next, now_done) = if self.is_shared {
                 self.at_once(lanes, horizon)?
             } else {
                 self.reduce(lanes, horizon)?
             };
             reached = next.min(end);
-            let before = std::mem::replace(&mut done, self.collect(lanes, reached));
+            let before = std::mem::replace(&mut done, now_done);
+            self.collect(reached);
             if !self.is_shared {
                 self.replay();
             }
@@ -231,59 +283,76 @@ impl<'a> Run<'a> {
             }
             width = self.next_width(width, done - before);
         }
-        lanes.iter_mut().try_for_each(Lane::finish)?;
+        self.finish(lanes)?;
         self.replay();
-        self.collect(lanes, i64::MAX);
+        self.collect(i64::MAX);
         self.replay();
         self.graph.finish();
         Ok(())
     }
 
-    /// The ranks go on to `horizon`; how far they all came.
-    fn reduce(&mut self, lanes: &mut [Lane<'a>], horizon: i64) -> Result<i64, TraceError> {
-        let (longest, desks) = (&Mutex::new(&mut self.longest), &self.desks);
-        let mut reached = lanes.iter_mut().map(|lane| lane.reduce(horizon, longest, desks));
-        reached.try_fold(i64::MAX, |least, reached| Ok(least.min(reached?)))
+    /// The ranks go on to `horizon`; how far they all came, and how many events they have taken.
+    fn reduce(&mut self, lanes: &mut [Lane<'a>], horizon: i64) -> Result<(i64, u64), TraceError> {
+        let Self { common, fresh, fresh_edges, longest, desks, .. } = self;
+        let terms = Terms { common, horizon, longest: &Mutex::new(longest), desks };
+        let handed = fresh.chunks_mut(self.ranks_per_lane);
+        let handed = handed.zip(fresh_edges.chunks_mut(self.ranks_per_lane));
+        let mut done =
+            lanes.iter_mut().zip(handed).map(|(lane, handed)| lane.reduce(terms, handed));
+        done.try_fold(NOTHING, |all, of_lane| Ok(together(all, of_lane?)))
     }
 
     /// … while areas are found of the slab before, and the graph takes the one before that.
-    fn at_once(&mut self, lanes: &mut [Lane<'a>], horizon: i64) -> Result<i64, TraceError> {
+    fn at_once(&mut self, lanes: &mut [Lane<'a>], horizon: i64) -> Result<(i64, u64), TraceError> {
         let asked = self.may_ask();
         let Self { graph, slabs, area, edges, ahead, longest, until, desks, .. } = self;
-        let longest = &Mutex::new(longest);
+        let terms = Terms { common: self.common, horizon, longest: &Mutex::new(longest), desks };
+        let handed = self.fresh.par_chunks_mut(self.ranks_per_lane);
+        let handed = handed.zip(self.fresh_edges.par_chunks_mut(self.ranks_per_lane));
         let reduce = || {
-            let reached = lanes.par_iter_mut().with_max_len(1);
-            reached
-                .map(|lane| lane.reduce(horizon, longest, desks))
-                .try_reduce(|| i64::MAX, |a, b| Ok(a.min(b)))
+            let lanes = lanes.par_iter_mut().zip(handed).with_max_len(1);
+            lanes
+                .map(|(lane, handed)| lane.reduce(terms, handed))
+                .try_reduce(|| NOTHING, |all, of_lane| Ok(together(all, of_lane)))
         };
         let graph = || graph.take(slabs, until[0]);
         let area = || area.pass(edges, until[1], asked, ahead);
         rayon::join(graph, || rayon::join(area, reduce).1).1
     }
 
-    /// Takes over what the ranks have handed over until `reached`, and hands on what was there; how
-    /// many events they have taken.
-    fn collect(&mut self, lanes: &mut [Lane<'a>], reached: i64) -> u64 {
-        self.hand_on();
-        let until = reached.saturating_sub(self.common.window.begin_ns);
-        self.until[1] = until;
-        let ranks = lanes.iter_mut().flat_map(|lane| &mut lane.ranks);
-        let mut done = 0;
-        for ((rank, slab), edges) in ranks.zip(&mut self.ahead).zip(&mut self.edges) {
-            slab.append(&mut rank.slab);
-            slab.give_back(until, &mut rank.slab);
-            edges.append(self.common.keys, until, &mut rank.edges);
-            self.longest.offer(&mut rank.longest); // of its end
-            done += rank.done();
-        }
-        done
+    /// The ranks come to their ends, and hand over what there is.
+    fn finish(&mut self, lanes: &mut [Lane<'a>]) -> Result<(), TraceError> {
+        let ranks = self.fresh.iter_mut().zip(&mut self.fresh_edges);
+        let (mut ranks, common, longest) = (ranks, self.common, &mut self.longest);
+        lanes.iter_mut().try_for_each(|lane| {
+            lane.each(|rank| {
+                rank.finish()?;
+                longest.offer(&mut rank.longest);
+                let (slab, edges) = ranks.next().expect("there is one for each rank");
+                hand_over(rank, (slab, edges), common, i64::MAX);
+                Ok(())
+            })
+        })
     }
 
-    /// The graph may take what areas are known of.
+    /// Takes what the ranks have handed over, all until `reached`, and hands on what was there.
+    fn collect(&mut self, reached: i64) {
+        self.hand_on();
+        self.until[1] = reached.saturating_sub(self.common.window.begin_ns);
+        // Nothing is left there.
+        std::mem::swap(&mut self.ahead, &mut self.fresh);
+        let ranks = self.edges.iter_mut().zip(&mut self.fresh_edges);
+        ranks.for_each(|(edges, fresh)| edges.append(fresh));
+    }
+
+    /// The graph may take what areas are known of. Ranks are not looked at one by one where the
+    /// graph has left nothing: another thread has what they handed over in its cache.
     fn hand_on(&mut self) {
-        for (slab, ahead) in self.slabs.iter_mut().zip(&mut self.ahead) {
-            slab.append(ahead);
+        if self.slabs.iter().all(Slab::is_empty) {
+            std::mem::swap(&mut self.slabs, &mut self.ahead);
+        } else {
+            let ranks = self.slabs.iter_mut().zip(&mut self.ahead);
+            ranks.for_each(|(slab, ahead)| slab.append(ahead));
         }
         self.until[0] = self.until[1];
     }
@@ -331,33 +400,31 @@ impl Lane<'_> {
         .expect("nothing is read yet");
     }
 
-    /// `longest`: what each rank has to offer is taken over at once, as there may be many ranks.
+    /// What each rank has to offer is taken over at once, as there may be many ranks.
     fn reduce(
         &mut self,
-        horizon: i64,
-        longest: &Mutex<&mut Longest<Span>>,
-        desks: &Desks,
-    ) -> Result<i64, TraceError> {
+        terms: Terms<'_, '_>,
+        (slabs, edges): (&mut [Slab], &mut [Edges]),
+    ) -> Result<(i64, u64), TraceError> {
+        let Terms { common, horizon, longest, desks } = terms;
         let lock = || longest.lock().expect("nothing panics while it is held");
-        let mut reached = i64::MAX;
+        let mut handed = slabs.iter_mut().zip(edges);
+        let mut all = NOTHING;
         self.each(|rank| {
+            let handed = handed.next().expect("there is one for each rank");
+            take_up(rank, (&mut *handed.0, &mut *handed.1));
             rank.bar = lock().bar();
             let of_rank = |rank: &mut Rank<'_>| rank.reduce(horizon);
-            reached = reached.min(desks.lend(rank, |rank| &mut rank.slab.vertices, of_rank)?);
+            let reached = desks.lend(rank, |rank| &mut rank.slab.vertices, of_rank)?;
             lock().offer(&mut rank.longest);
             if rank.longest.capacity() > MANY_LONGEST {
                 rank.longest = Vec::new();
             }
+            hand_over(rank, handed, common, reached);
+            all = together(all, (reached, rank.done()));
             Ok(())
         })?;
-        Ok(reached)
-    }
-
-    fn finish(&mut self) -> Result<(), TraceError> {
-        self.each(|rank| {
-            rank.finish()?;
-            Ok(())
-        })
+        Ok(all)
     }
 
     /// Lends the row to one rank after another.

@@ -83,14 +83,18 @@ pub(crate) struct Edges {
 }
 
 impl Edges {
-    /// Takes over what comes after until `horizon`; leaves the rest there.
-    pub(crate) fn append(&mut self, keys: Keys, horizon: i64, later: &mut Self) {
+    /// Takes over what comes after; leaves nothing there.
+    pub(crate) fn append(&mut self, later: &mut Self) {
         take_over(&mut self.keys, &mut later.keys);
         take_over(&mut self.moved, &mut later.moved);
+    }
+
+    /// Leaves what is later than `horizon` for the next slab, of which nothing is there yet.
+    pub(crate) fn give_back(&mut self, keys: Keys, horizon: i64, next: &mut Self) {
         let late = self.keys.partition_point(|key| *key < keys.after(horizon));
         let ends = self.keys[late..].iter().filter(|key| keys.parts(**key).1 == Turn::End).count();
-        later.keys.extend(self.keys.drain(late..));
-        later.moved.extend(self.moved.drain(self.moved.len() - ends..));
+        next.keys.extend(self.keys.drain(late..));
+        next.moved.extend(self.moved.drain(self.moved.len() - ends..));
     }
 }
 

@@ -69,6 +69,16 @@ pub(crate) struct Slab {
 }
 
 impl Slab {
+    pub(crate) fn is_empty(&self) -> bool {
+        let Self { vertices, areas, channels, locks, cuts } = self;
+        let no_areas = areas.sums.is_empty() && areas.passed == 0;
+        vertices.is_empty()
+            && no_areas
+            && channels.is_empty()
+            && locks.is_empty()
+            && cuts.is_empty()
+    }
+
     /// Takes over what comes after; leaves nothing there.
     pub(crate) fn append(&mut self, later: &mut Self) {
         take_over(&mut self.vertices, &mut later.vertices);
