@@ -45,7 +45,8 @@ int main(void)
     pthread_t thread;
 
     stay_on(0);
-    if (pthread_create(&thread, NULL, other, NULL) != 0) return 1;
+    if (pthread_create(&thread, NULL, other, NULL) != 0)
+        return 1;
     clock_gettime(CLOCK_MONOTONIC, &begin);
     take_turns(0);
     pthread_join(thread, NULL);

@@ -35,6 +35,7 @@ import numpy as np
 from tailrace.units import count, digits, nanoseconds, percent, to_seconds
 from tailrace.verdict.advice import advice
 from tailrace.verdict.cause import OPENED_WITH, opened_otherwise
+from tailrace.verdict.culprits import DOING_SHARE, Culprits, find_culprits
 from tailrace.verdict.evidence import Evidence, Finding, Kind, RankUse
 from tailrace.verdict.flushes import LIBRARIES, flushes
 from tailrace.verdict.handed_out import handed_out
@@ -54,8 +55,6 @@ from tailrace.verdict.requests import (
 from tailrace.verdict.shared_files import by_few, is_collective, who_call_mpiio
 from tailrace.verdict.why import NOTABLE_SHARE
 
-# So much of the work, or of the excess, makes a group of ranks "the ones that do the I/O".
-DOING_SHARE = 0.9
 # Where others do more than the rest of it, if only in files of their own, it is not done alone.
 ALONE_SHARE = 0.95
 # When uneven times explain less than this share of what even I/O would save, time is lost because
@@ -73,17 +72,6 @@ CHANCE_OVERLAP = 1.15
 # Where they take turns on one file, so much of what they do to it beyond the longest of them lies
 # on the critical path: all of it where nobody comes late, nothing where all use it at once.
 ON_PATH = 0.5
-
-
-class Culprits(NamedTuple):
-    """The ranks whose file calls take longer, the kind of call in which they do, and the file that
-    most of the time and of the work goes to (a row of "files", or None): one slow call among equal
-    ones does not make its file the one that is written."""
-
-    ranks: tuple[int, ...]
-    kind: str
-    file: int | None
-    rows: list[int]
 
 
 class Unevenness(NamedTuple):
@@ -135,7 +123,7 @@ def _comparing_ranks(evidence: Evidence) -> Unevenness | None:
     io_ns = evidence.times.io_ns
     if float(io_ns.max() - io_ns.mean()) < UNEVEN_SHARE * evidence.losses.io_balance_ns:
         return _taking_turns(evidence)
-    culprits = _culprits(evidence)
+    culprits = find_culprits(evidence)
     if culprits is None or _waits_for_a_lock(evidence, culprits):
         return None
     use = evidence.by_rank(culprits.kind)
@@ -150,45 +138,6 @@ def _comparing_ranks(evidence: Evidence) -> Unevenness | None:
 def _waits_for_a_lock(evidence: Evidence, culprits: Culprits) -> bool:
     """That is the time of who holds it, which no other rank can share: why.py says it."""
     return culprits.kind == "lock" and sum_use(evidence.file_rank, culprits.rows).waits_for_locks
-
-
-def _culprits(evidence: Evidence) -> Culprits | None:
-    """Those with nearly all of the excess over the median rank."""
-    ranks = evidence.ranks_with_excess(DOING_SHARE)
-    if not len(ranks):
-        return None
-    excess = {kind: _excess_ns(evidence.by_rank(kind), ranks) for kind in KINDS}
-    kind = max(excess, key=lambda kind: excess[kind])
-    table = evidence.file_rank
-    calls, times = (np.asarray(table[name]) for name in (KINDS[kind][0], f"{kind}_ns"))
-    rows = [row for row in evidence.rows_of_ranks(ranks.tolist()) if calls[row]]
-    moved = {"read": "bytes_read", "write": "bytes_written"}.get(kind)
-    work = np.asarray(table[moved])[rows] if moved else calls[rows]
-    more_work = _beyond_others(evidence, rows, np.asarray(table[moved]) if moved else calls)
-    work = more_work if more_work.any() else work if work.any() else calls[rows]
-    longer = _beyond_others(evidence, rows, times)
-    slowest = evidence.file_of(rows, longer if longer.any() else times[rows])
-    file = slowest if slowest == evidence.file_of(rows, work) else None
-    return Culprits(tuple(map(int, ranks)), kind, file, evidence.rows_of_file(rows, file))
-
-
-def _beyond_others(evidence: Evidence, rows: list[int], column: np.ndarray) -> np.ndarray:
-    """Of each of these rows: by how much it is beyond the median rank in its file. What all ranks
-    do to a file, however long it takes, makes none differ."""
-    files, ranks = np.asarray(evidence.file_rank["file"]), evidence.ranks
-    order = np.lexsort((column, files))
-    users = np.bincount(files)
-    first = np.cumsum(users) - users
-    middle = np.zeros(len(users))
-    for place in ((ranks - 1) // 2, ranks // 2):
-        behind = place - (ranks - users)  # ranks that do not use it come first, with nothing
-        used = behind >= 0
-        middle[used] += column[order[(first + behind)[used]]] / 2
-    return np.clip(column[rows] - middle[files[rows]], 0, None)
-
-
-def _excess_ns(use: RankUse, ranks: np.ndarray) -> int:
-    return int(np.clip(use.time_ns[ranks] - np.median(use.time_ns), 0, None).sum())
 
 
 def _few(evidence: Evidence, culprits: Culprits, use: RankUse) -> Unevenness | None:
