@@ -292,6 +292,14 @@ def test_a_program_of_ranks_that_cannot_be_started_is_named(tmp_path, words, rea
     assert reason in sentence
 
 
+def test_a_signal_that_ends_the_launcher_is_not_said_of_the_program(tmp_path):
+    launcher = tmp_path / "mpiexec"
+    launcher.write_text("#!/bin/sh\nkill -PIPE $$\n")
+    launcher.chmod(0o755)
+    done = sh("tailrace run -- $D/mpiexec -n 1 false", D=tmp_path)
+    assert "mpiexec ended with signal 13 before an MPI rank was recorded" in done.stderr
+
+
 def test_a_name_of_a_directory_that_cannot_be_made_with_strict(tmp_path):
     done = sh("cd $D && touch file && tailrace run --strict -o file -- touch ran", D=tmp_path)
     assert done.returncode == 2 and not (tmp_path / "ran").exists()
