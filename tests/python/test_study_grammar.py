@@ -185,7 +185,8 @@ def test_it_happens_when_writing_somewhere() -> None:
     levels = {"tool": ["x", "y"], "target": ["a", "b"]}
     places = {("y", "b"): 20.0}
     found = texts(counted(levels, lambda w: places.get((w["tool"], w["target"]), 10.0)))
-    assert any("differently when writing to b and when writing to a: the" in t for t in found)
+    told = [text for text in found if "depends on where it writes: the ratio of" in text]
+    assert told and all("as large when writing to b as when writing to a" in t for t in told)
 
 
 def test_requests_depend_on_what_certainly_matters():

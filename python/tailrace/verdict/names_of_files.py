@@ -174,10 +174,10 @@ def _slow_call(use: Use, kind: str) -> str:
     if kind not in ("open", "close") or use.each_ns(kind) < SLOW_OPEN_NS:
         return ""
     few = use.calls("open") < REOPENED
-    if kind == "close":
-        return "slow close" if few and use.bytes("write") else ""
     if not few and use.bytes("write") < SMALL_FILE_BYTES * use.calls("open"):
         return ""
+    if kind == "close":
+        return "slow close" if use.bytes("write") else ""
     return "slow open" if use.calls("write") else "slow look-up"  # nothing was emptied
 
 

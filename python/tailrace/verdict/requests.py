@@ -105,6 +105,8 @@ MOSTLY_SMALL = 0.9
 MANY_REQUESTS = 1000
 # Larger ones beside them with so much of the bytes make an average that none of them has.
 MIXED = 0.1
+# With so many more calls than bytes, nearly all of them move none.
+MANY_EMPTY = 10
 # A synchronisation of so much takes longer for its bytes than for its call: at 1 GB/s, 4 ms.
 LARGE_SYNC_BYTES = 4_000_000
 # A lock that nobody else holds is granted in microseconds: one that takes this long was waited for.

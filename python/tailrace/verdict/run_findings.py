@@ -26,7 +26,7 @@ from tailrace.verdict.off_path import (
     slept_text,
     who_else,
 )
-from tailrace.verdict.requests import KINDS, MOVING_KINDS, VERBS, mpiio_ways, sum_use
+from tailrace.verdict.requests import KINDS, MANY_EMPTY, MOVING_KINDS, VERBS, mpiio_ways, sum_use
 from tailrace.verdict.routines import SLOWEST_BYTES_PER_S, output_routine_ns
 from tailrace.verdict.streams import slept_in_streams, streams, streams_ns
 
@@ -144,7 +144,7 @@ def _polls_of_files(evidence: Evidence) -> list[_Poll]:
     in_vain = {
         "open": np.asarray(table["closes"]) < CLOSED * calls["open"],
         "look_up": calls["look_up"] > 0,
-        "read": np.asarray(table["bytes_read"]) < calls["read"],
+        "read": MANY_EMPTY * np.asarray(table["bytes_read"]) < calls["read"],
     }
     for kind, does in WAYS_TO_POLL.items():
         for row in np.flatnonzero(in_vain[kind] & (calls[kind] >= MANY_POLLS)):

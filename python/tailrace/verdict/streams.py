@@ -16,11 +16,10 @@ from tailrace.units import byte_count, count, nanoseconds, percent
 from tailrace.verdict.advice import advice
 from tailrace.verdict.evidence import NOTABLE_LOSS, Evidence, Finding, Kind
 from tailrace.verdict.off_path import MOSTLY_ASLEEP, slept_ns
+from tailrace.verdict.requests import MANY_EMPTY
 
 # What a pipe holds: who writes no more never waits for whoever reads it.
 PIPE_BYTES = 65_536
-# With so many more reads than bytes, most of them find none.
-MANY_EMPTY = 10
 DIRECTIONS = {"read": ("reads", "from", "writes"), "write": ("writes", "to", "reads")}
 
 
