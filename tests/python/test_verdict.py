@@ -258,7 +258,6 @@ def test_a_rank_that_tries_to_open_what_another_makes_is_not_at_work():
         ("stat", 0, "; rank 1 looks flag up 1,000,000 times"),
         ("pread", 4000, "; rank 1 reads nothing of flag 1,000,000 times"),
         ("pread", 10**6 - 1, ""),
-        ("pread", 10**9, ""),
     ],
 )
 def test_a_rank_that_looks_for_what_another_writes_is_not_at_work(function, size, said):
