@@ -284,11 +284,15 @@ def test_why_nothing_was_recorded(tmp_path, command, reason):
     ],
 )
 def test_a_program_of_ranks_that_cannot_be_started_is_named(tmp_path, words, reason):
-    """Not the word behind it, that may be a program by chance: fmt."""
+    """Not the word behind it, that may be a program by chance: fmt. MPICH's mpiexec ends by SIGPIPE
+    in one of 200 such runs, without capture too (5 of 1,000)."""
     (tmp_path / "plain").touch()
     launcher = find_mpi("mpich").mpiexec
-    done = sh(f"cd $D && tailrace run -- {launcher} {words}", D=tmp_path)
-    (sentence,) = [line for line in done.stderr.splitlines() if "nothing was recorded" in line]
+    for _ in range(3):
+        done = sh(f"cd $D && tailrace run -- {launcher} {words}", D=tmp_path)
+        (sentence,) = [line for line in done.stderr.splitlines() if "nothing was recorded" in line]
+        if "mpiexec ended with signal 13" not in sentence:
+            break
     assert reason in sentence
 
 
