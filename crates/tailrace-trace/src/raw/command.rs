@@ -2,13 +2,13 @@
 //! beside the streams, with lines `key=value`.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::error::escape_controls;
 use crate::tables::{Ended, Tables};
 
 /// Longer texts are not what `tailrace run` wrote.
-const TEXT_MAX: usize = 4096;
+const TEXT_MAX: u64 = 4096;
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Through {
@@ -35,8 +35,11 @@ pub(crate) struct CommandEnd {
 impl CommandEnd {
     pub(super) fn read(directory: &Path) -> Option<Self> {
         let places = [directory.join("raw/ended"), directory.join("ended")];
-        let text = places.iter().find_map(|path| std::fs::read_to_string(path).ok())?;
-        (text.len() <= TEXT_MAX).then(|| Self::parse(&text))
+        let is_text = |path: &&PathBuf| {
+            std::fs::metadata(path).is_ok_and(|found| found.is_file() && found.len() <= TEXT_MAX)
+        };
+        let text = std::fs::read_to_string(places.iter().find(is_text)?).ok()?;
+        Some(Self::parse(&text))
     }
 
     fn parse(text: &str) -> Self {
@@ -113,6 +116,20 @@ mod tests {
         assert_eq!(end.on("here", 6000), None);
         let script = CommandEnd::parse(&TEXT.replace("launcher", "script"));
         assert_eq!(script.on("here", 1000), None);
+    }
+
+    #[test]
+    fn a_longer_text_and_what_is_no_file_are_not_read() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("ended");
+        assert_eq!(CommandEnd::read(directory.path()), None);
+        std::fs::write(&path, TEXT).unwrap();
+        assert_eq!(CommandEnd::read(directory.path()), Some(CommandEnd::parse(TEXT)));
+        std::fs::write(&path, TEXT.repeat(100)).unwrap();
+        assert_eq!(CommandEnd::read(directory.path()), None);
+        std::fs::remove_file(&path).unwrap();
+        std::fs::create_dir(&path).unwrap();
+        assert_eq!(CommandEnd::read(directory.path()), None);
     }
 
     #[test]
