@@ -69,8 +69,7 @@ def imbalance(evidence: Evidence) -> Finding | None:
     at_least, supposing = "", ""
     if unknown_ns(evidence).any():
         at_least, supposing = "at least ", ", if ranks computed where nothing is known of them"
-    mean_ns = float(times.mean_ns(useful))
-    longest = min(float(evidence.losses.imbalance_ns), float(useful.max(initial=0)) - mean_ns)
+    mean_ns, longest = float(times.mean_ns(useful)), _beyond_mean(evidence, useful)
     if _is_mostly_named(evidence, named_ns, useful, longest):
         return None
     rank = int((evidence.computed_ns - named_ns).argmax())
@@ -108,6 +107,13 @@ def imbalance(evidence: Evidence) -> Finding | None:
     )
 
 
+def _beyond_mean(evidence: Evidence, useful: np.ndarray) -> float:
+    """By how much the longest of these computations, of each rank, is longer than a mean one of the
+    ranks that were found; no more than the loss."""
+    beyond = float(useful.max(initial=0)) - float(evidence.times.mean_ns(useful))
+    return min(float(evidence.losses.imbalance_ns), beyond)
+
+
 def _named_ns(evidence: Evidence) -> np.ndarray:
     """Length P: of each rank's useful time, what other findings say what it is. Between two writes
     of a routine is the routine's time, too."""
@@ -120,8 +126,7 @@ def _is_mostly_named(
 ) -> bool:
     """Whether other findings name most of what the longest rank is useful longer than the others:
     they say how long it takes at least, so that what is left of it may be the same."""
-    whole = computed_at_most_ns(evidence)
-    longest = min(float(evidence.losses.imbalance_ns), float(whole.max(initial=0) - whole.mean()))
+    longest = _beyond_mean(evidence, computed_at_most_ns(evidence))
     rank = int(evidence.computed_ns.argmax())
     same = bool(named_ns.any()) and useful[rank] == useful.max()
     return same and longest - left >= MOSTLY_NAMED * longest
