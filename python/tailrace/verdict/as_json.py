@@ -17,7 +17,7 @@ from tailrace.verdict.efficiencies import (
     factors_of_losses,
     pop_efficiencies,
 )
-from tailrace.verdict.ends import unknown_ns
+from tailrace.verdict.ends import exit_status, unknown_ns
 from tailrace.verdict.evidence import Evidence, Finding
 from tailrace.verdict.headline import judge
 from tailrace.verdict.off_path import by_other_ways, by_processes, slept_ns, started, ways
@@ -76,7 +76,7 @@ def report(columns: dict[str, Any]) -> dict[str, Any]:
         "per_rank": _per_rank(columns, evidence),
         "output_phases": output_phases(evidence),
         "phases": _phases(columns["phases"]),
-        "exit_status": _exit_status(columns["meta"]),
+        "exit_status": exit_status(columns["meta"]),
         "ended_by": printable(columns["meta"].get("ended_by", "")) or None,
         "format": columns["format"],
         "meta": _meta(columns["meta"]),
@@ -92,12 +92,6 @@ def _meta(meta: dict[str, str]) -> dict[str, str]:
     typed = {"command": shlex.join(meta["command"].split("\x1f"))} if meta.get("command") else {}
     known = {key: value for key, value in (meta | typed).items() if key not in CODED_META}
     return {printable(key): printable(value) for key, value in known.items()}
-
-
-def _exit_status(meta: dict[str, str]) -> int | None:
-    """The command's, as a shell has it; None where nobody waited for it."""
-    status = meta.get("exit_status", "")
-    return int(status) if status.isdigit() else None
 
 
 def reports(

@@ -100,9 +100,15 @@ def failed(evidence: Evidence) -> Finding | None:
 def _exit_status(evidence: Evidence) -> str:
     """`mpiexec ended with exit status 3`; empty where it is 0, or not known."""
     meta = evidence.columns["meta"]
-    status = printable(meta.get("exit_status", "0"))
+    status = exit_status(meta)
     name = printable(meta.get("command_name", "")) or "the command"
-    return f"{name} ended with exit status {status}" if status != "0" else ""
+    return f"{name} ended with exit status {status}" if status else ""
+
+
+def exit_status(meta: dict[str, str]) -> int | None:
+    """The command's, as a shell has it; None where nobody waited for it."""
+    status = meta.get("exit_status", "")
+    return int(status) if status.isdecimal() else None
 
 
 def _ended(evidence: Evidence, how: str) -> list[int]:
