@@ -13,6 +13,7 @@ from tailrace.errors import TailraceError
 from tailrace.names import printable
 from tailrace.output import print_json
 from tailrace.shipped import STUDIES
+from tailrace.study.analysis.grammar import agreeing
 from tailrace.study.definition import loader
 from tailrace.study.definition.columns import RunStatus
 from tailrace.study.definition.setups import setup
@@ -242,7 +243,7 @@ def _answer(store: Store, options: StudyOptions) -> int:
     if without:
         tell(
             f"{without} of {count(len(study.plan['combinations']), 'combination')}"
-            f" {'has' if without == 1 else 'have'} no successful run"
+            f" {agreeing('has', without != 1)} no successful run"
         )
     return BAD if without or not len(answered) else DONE
 

@@ -46,6 +46,5 @@ QUICKER_HDF5 = (
 )
 QUICKER_NETCDF = (
     "where it is compressed, do so by a lower level (nc_def_var_deflate, in Python complevel), or "
-    "not at all; keep "
-    "numbers in memory in the file's own type, which needs no conversion"
+    "not at all; keep numbers in memory in the file's own type, which needs no conversion"
 )

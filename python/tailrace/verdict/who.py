@@ -370,9 +370,8 @@ def _is_even(work: np.ndarray) -> bool:
 
 
 def _spread(time_ns: np.ndarray) -> str:
-    return (
-        f"ranks spend {nanoseconds(time_ns.min())} to {nanoseconds(time_ns.max())} in these calls"
-    )
+    low, high = (nanoseconds(limit) for limit in (time_ns.min(), time_ns.max()))
+    return f"ranks spend {low} to {high} in these calls"
 
 
 def _straggler(evidence: Evidence, use: RankUse, culprits: Culprits) -> Unevenness | None:
