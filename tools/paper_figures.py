@@ -18,6 +18,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 import tailrace
+from tailrace.study.analysis.findings import FindingKind
 from tailrace.study.analysis.intervals import typical
 from tailrace.study.library import Study
 
@@ -96,6 +97,10 @@ def roms() -> Iterator[Panel | Published]:
         )
 
 
+# The local disk, their control, is in the sentence below the table.
+PARALLEL = {"target": "parallel"}
+
+
 def wrf() -> Iterator[Panel | Published]:
     yield Panel(
         "1  WRF, wall-clock time",
@@ -103,6 +108,7 @@ def wrf() -> Iterator[Panel | Published]:
         "elapsed_s",
         "s",
         ("output",),
+        PARALLEL,
         x_label="nodes of two",
         divisor=2,
     )
@@ -115,6 +121,7 @@ def h5perf() -> Iterator[Panel | Published]:
         "write_rate_mb_per_s",
         "MB/s",
         ("transfer_bytes",),
+        PARALLEL,
         x_label="nodes",
     )
 
@@ -163,11 +170,11 @@ CGNS_CREATE_PAPER: Lines = {"50³": [(16, 0.5)], "150³": [(16, 3.3)], "250³": 
 
 def cgns_read() -> Iterator[Panel | Published]:
     yield Published("4  the paper: reading, PVFS2", "s", CGNS_READ_PAPER, ticks=(1, 4, 8, 50))
-    yield Panel("3  here: reading, striped", "ranks", "input_s", "s", ("points",))
+    yield Panel("3  here: reading, striped", "ranks", "input_s", "s", ("points",), PARALLEL)
 
 
 def cgns_write() -> Iterator[Panel | Published]:
-    on = {"nfs": {"target": "nfs"}, "parallel": {"target": "parallel"}}
+    on = {"nfs": {"target": "nfs"}, "parallel": PARALLEL}
     lines = ("points",)
     ticks = (1, 2, 4, 8)
     yield Published("6  the paper: all, NFS", "s", CGNS_NFS_PAPER, ticks=ticks)
@@ -302,12 +309,15 @@ def _label(study: Study, name: str, level: Any) -> str:
 
 
 def answers(study: Study) -> Iterator[str]:
-    """A table of Markdown."""
+    """A table of Markdown, and what the control takes."""
     yield "| the paper | here | evidence |"
     yield "|---|---|---|"
     for answer in study.report.answers:
         there = f" (there: {answer.paper_value})" if answer.paper_value else ""
         yield f"| {answer.claim}{there} | **{answer.answer}** | {answer.evidence} |"
+    for finding in study.report.found.findings:
+        if finding.kind is FindingKind.CONTROL:
+            yield from ("", f"{finding.text[0].upper()}{finding.text[1:]}.")
 
 
 def with_table(page: str, name: str, table: Iterable[str]) -> str:

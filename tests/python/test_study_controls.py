@@ -109,3 +109,30 @@ def test_the_table_of_combinations_and_the_number_of_runs_have_the_control():
     text = printed(summary.study)
     assert "disk" in text.split("of each combination")[1]
     assert "Controls are not in it." in " ".join(text.split())
+
+
+def test_a_statement_is_not_of_the_control_unless_it_names_it():
+    """The servers take as long on any number of nodes. The disk takes an eighth on eight nodes, and
+    must not make "the number of nodes does not matter" false."""
+    flat = {"does_not_matter": {"factor": "nodes", "within": 0.1}}
+    expect = [
+        {"claim": "averaged"} | flat,
+        {"claim": "everywhere", "everywhere": True} | flat,
+        {"claim": "of a list", "where": {"target": ["nfs", "striped", "disk"]}} | flat,
+        {"claim": "of the disk", "where": {"target": "disk"}} | flat,
+        {"claim": "faster", "faster": {"factor": "target", "level": "disk", "than": "nfs"}},
+    ]
+    answers = Summary(
+        with_control(
+            lambda w: SECONDS[w["target"]] / (w["nodes"] if w["target"] == "disk" else 1),
+            scatter=0.001,
+            expect=expect,
+        )
+    ).answers
+    assert {one.claim: str(one.answer) for one in answers} == {
+        "averaged": "held",
+        "everywhere": "held",
+        "of a list": "not held",
+        "of the disk": "not held",
+        "faster": "held",
+    }

@@ -2,7 +2,7 @@
 file system's doing. A report compares the other targets with each other, and says of a control only
 how much of their time it takes."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -27,12 +27,15 @@ def controlled(study: Measured) -> tuple[StudyFactor, list[Any]] | None:
     return None
 
 
-def without_controls(study: Measured) -> Measured:
-    """What is compared; which runs were the first of their block remains known."""
+def without_controls(study: Measured, named: Mapping[str, Iterable[Any]] | None = None) -> Measured:
+    """What is compared; which runs were the first of their block remains known. `named`: levels by
+    factor, of which a control stays."""
     found = controlled(study)
     if found is None:
         return study
-    factor, controls = found
+    factor, controls = found[0], set(found[1]) - set((named or {}).get(found[0].name, ()))
+    if not controls:
+        return study
     factors = [
         _without(planned, controls) if planned["name"] == factor.name else planned
         for planned in study.plan["factors"]
@@ -50,7 +53,7 @@ def without_controls(study: Measured) -> Measured:
     )
 
 
-def _without(planned: dict[str, Any], controls: list[Any]) -> dict[str, Any]:
+def _without(planned: dict[str, Any], controls: Collection[Any]) -> dict[str, Any]:
     """plan.json's factor, without these levels."""
     kept = [place for place, level in enumerate(planned["levels"]) if level not in controls]
     lists = {"levels": planned["levels"], "labels": planned.get("labels") or planned["levels"]}

@@ -5,7 +5,8 @@ Held: the interval lies wholly where the statement says. Not held: wholly outsid
 runs allow both. Comparisons are made within blocks and averaged over the factors that the statement
 does not name; with `everywhere` in each of their combinations instead: held where it holds in all,
 each by its own interval (all must, so that none is lucky), and not held where it surely does not in
-one, by an interval that Bonferroni corrects for all of them.
+one, by an interval that Bonferroni corrects for all of them. A control takes part where the
+statement names it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -18,6 +19,7 @@ import numpy as np
 from tailrace.study.analysis import aliasing, comparing, words
 from tailrace.study.analysis.comparing import Assessment, Compared, Judgement
 from tailrace.study.analysis.contrasts import Family
+from tailrace.study.analysis.controls import without_controls
 from tailrace.study.analysis.grammar import is_plural
 from tailrace.study.analysis.intervals import LEVEL, Estimate
 from tailrace.study.analysis.layout import Curve, Layout, curves
@@ -63,7 +65,7 @@ class Answer:
 
 def evaluate(study: Measured) -> list[Answer]:
     expected = [Expect.model_validate(given) for given in study.plan["study"].get("expect", [])]
-    return [_Statement(study, expect).answer() for expect in expected]
+    return [_Statement(without_controls(study, one.named), one).answer() for one in expected]
 
 
 class _Statement:
