@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from tailrace.study.analysis import words
 from tailrace.study.analysis.findings import FindingKind, StudyFinding
-from tailrace.study.analysis.measured import Measured
+from tailrace.study.analysis.measured import Measured, factors_of
 from tailrace.study.analysis.summary import Summary
 
 from .study_cmaq import printed
@@ -19,6 +20,10 @@ LEVELS = {"nodes": [1, 2, 4, 8], "target": ["nfs", "striped", "disk"]}
 # Seconds on one node; what ranks send each other is the same everywhere.
 SECONDS = {"nfs": 4.0, "striped": 2.0, "disk": 0.1}
 CONTROL = {"disk": {"control": True}, "nfs": {}, "striped": {}}
+
+
+FROM = {"name": "source", "kind": "read_target", "levels": ["nfs", "disk"]}
+TO = {"name": "target", "kind": "target", "levels": ["nfs", "disk"]}
 
 
 def with_control(
@@ -136,3 +141,24 @@ def test_a_statement_is_not_of_the_control_unless_it_names_it():
         "of the disk": "not held",
         "faster": "held",
     }
+
+
+def test_what_is_read_is_not_said_to_be_written():
+    """Where the study is about input, unless it says by another factor where it reads."""
+    read = {"input_s": lambda where, elapsed: elapsed}
+    summary = Summary(with_control(response="input_s", others=read, scatter=0.001))
+    assert summary.headline.startswith("Reading from nfs takes 2.00 times")
+    (found,) = of_control(summary)
+    assert found.text.startswith(
+        "reading from disk, the control, takes 2.5 % to 5.0 % of the input"
+    )
+    told = " ".join(printed(summary.study).split())
+    assert "writing to" not in told and "where it writes" not in told
+
+
+def test_it_is_where_another_factor_says_where_it_reads():
+    plan = {"response": "input_s", "factors": [FROM, TO]}
+    assert [words.named(factor, "nfs") for factor in factors_of(plan)] == [
+        "reading from nfs",
+        "writing to nfs",
+    ]

@@ -9,13 +9,15 @@ RANK_KINDS = ("ranks", "threads")
 
 @dataclass(frozen=True)
 class StudyFactor:
-    """What is varied: its levels in the study's order, and the texts that the study gives them."""
+    """What is varied: its levels in the study's order, and the texts that the study gives them.
+    `is_read`: of a target, where the study is about reading from it."""
 
     name: str
     kind: str
     levels: tuple[Any, ...]
     unit: str = ""
     labels: Mapping[Any, str] = field(default_factory=dict)
+    is_read: bool = False
 
     @property
     def numeric(self) -> bool:

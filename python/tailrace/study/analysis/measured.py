@@ -19,6 +19,7 @@ from tailrace.study.analysis.responses import Given, Response, given_by, present
 from tailrace.study.definition.columns import (
     ANSWERED,
     NOT_RUN,
+    READING,
     RUN_TIME,
     SIMULATED_HIGH,
     SIMULATED_LOW,
@@ -406,7 +407,10 @@ def _lost(runs: pd.DataFrame, counts_ended: bool = False) -> np.ndarray:
 
 def factors_of(plan: Mapping[str, Any]) -> list[StudyFactor]:
     """What plan.json says of them."""
-    return [_factor(planned) for planned in plan["factors"]]
+    is_read = plan.get("response") in READING and not any(
+        planned["kind"] == "read_target" for planned in plan["factors"]
+    )
+    return [replace(_factor(planned), is_read=is_read) for planned in plan["factors"]]
 
 
 def _bands(runs: pd.DataFrame, name: str) -> pd.DataFrame | None:

@@ -60,7 +60,7 @@ def named(factor: StudyFactor, level: Any) -> str:
         # `node7` of the factor node
         return text
     if factor.kind in _OF_KIND:
-        return _OF_KIND[factor.kind].format(text, name=spaced(factor.name))
+        return _OF_KIND[_kind(factor)].format(text, name=spaced(factor.name))
     return text if factor.kind in ("method", "format", "pair") else f"{spaced(factor.name)} {text}"
 
 
@@ -100,7 +100,12 @@ def subject(factor: StudyFactor) -> str:
         "size": "the size",
         "cache": "what is in the cache",
     }
-    return subjects.get(factor.kind, spaced(factor.name))
+    return subjects.get(_kind(factor), spaced(factor.name))
+
+
+def _kind(factor: StudyFactor) -> str:
+    """A target is written to; not where the study is about what is read from it."""
+    return "read_target" if factor.kind == "target" and factor.is_read else factor.kind
 
 
 def about(factor: StudyFactor, verb: str) -> str:

@@ -146,6 +146,11 @@ def names(*kinds: ColumnKind) -> tuple[str, ...]:
 IDENTITY, ENDING, CIRCUMSTANCES = (
     names(kind) for kind in (ColumnKind.IDENTITY, ColumnKind.ENDING, ColumnKind.CIRCUMSTANCE)
 )
+# What reading takes, or brings: a study of one of these is about where it reads.
+READING = (
+    *("input_s", "read_s", "shared_read_s", "shared_read_share"),
+    *("read_rate_mb_per_s", "read_rate_whole_mb_per_s"),
+)
 # What a run gives a number for.
 MEASURED = names(
     ColumnKind.TIME, ColumnKind.AMOUNT, ColumnKind.RATE, ColumnKind.SHARE, ColumnKind.EFFICIENCY
