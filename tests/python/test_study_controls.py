@@ -12,6 +12,7 @@ from tailrace.study.analysis import words
 from tailrace.study.analysis.findings import FindingKind, StudyFinding
 from tailrace.study.analysis.measured import Measured, factors_of
 from tailrace.study.analysis.summary import Summary
+from tailrace.study.report.facets import figures
 
 from .study_cmaq import printed
 from .study_data import study
@@ -162,3 +163,16 @@ def test_it_is_where_another_factor_says_where_it_reads():
         "reading from nfs",
         "writing to nfs",
     ]
+
+
+def test_ideal_scaling_is_that_of_the_best_target_that_competes():
+    """The disk takes 0.1 s on one rank and is no rival; striped, with 2 s, is the best one."""
+    measured = study(
+        {"ranks": [1, 2, 4], "target": list(SECONDS)}, lambda w: SECONDS[w["target"]], scatter=0.001
+    )
+    plan = {**measured.plan, "study": {**measured.plan["study"], "target": CONTROL}}
+    drawn = figures(Summary(Measured(plan, measured.runs)))[0]
+    (facet,) = drawn.facets
+    assert facet.ideal_name == "ideal scaling from the best line (writing to striped) at 1 rank"
+    assert 1.98 < facet.ideal[0][1] < 2.02
+    assert len(facet.lines) == 3

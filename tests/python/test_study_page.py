@@ -47,6 +47,18 @@ def test_no_line_where_interpolation_is_meaningless():
     assert 'class="marker' in text and 'class="curve' not in text and 'class="ideal"' not in text
 
 
+def test_the_longest_number_on_an_axis_has_room():
+    """`1,000 MB/s` has ten characters of 6.2 pixels, and ends eight before the axis."""
+    rate = {"write_rate_mb_per_s": lambda where, elapsed: 1000 / elapsed}
+    measured = study({"ranks": [1, 8, 64]}, lambda where: where["ranks"], others=rate)
+    text = report_page.render(Summary(measured))
+    ticks = re.findall(
+        r'<text class="tick" x="([0-9.]+)" y="[^"]*" text-anchor="end">([^<]*)', text
+    )
+    assert any(words == "1,000 MB/s" for _, words in ticks)
+    assert all(float(x) >= 6.2 * len(words) for x, words in ticks)
+
+
 def evil() -> Measured:
     measured = study(
         {"target": ["a", EVIL], "ranks": [1, 2]},

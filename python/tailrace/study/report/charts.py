@@ -22,8 +22,8 @@ LINEAR_AT_MOST = 4.0
 APART = 4.0
 MARKER = 4.2
 # Between the axis and the first number on it; single runs beside their interval; a character's
-# width.
-EDGE, BESIDE, CHARACTER = 26.0, 5.0, 6.2
+# width; between a number and the axis.
+EDGE, BESIDE, CHARACTER, TICK = 26.0, 5.0, 6.2, 8
 
 
 def chart(figure: Figure, facet: Facet) -> Markup:
@@ -50,8 +50,6 @@ class _Scale:
         places = [place for place, _ in figure.ticks]
         self.width = WIDE if len(figure.facets) == 1 else WIDTH
         self.first, self.last = min(places), max(places)
-        # a number has its place, anything else a band around it
-        self.margin = EDGE if figure.joined else (self.width - LEFT - RIGHT) / 2 / len(places)
         points = [point for line in facet.lines for point in line.points]
         values = [
             v for p in points for v in (p.value, *p.runs, *_bounds(p)) if math.isfinite(v) and v > 0
@@ -66,9 +64,13 @@ class _Scale:
         else:
             self.ticks = _linear_ticks(max(high, 1.0) if figure.response.is_share else high)
         self.bottom, self.top = self.ticks[0], self.ticks[-1]
+        texts = [len(figure.response.tick(tick)) for tick in self.ticks]
+        self.left = max(LEFT, math.ceil(max(texts) * CHARACTER) + 2 * TICK)
+        # a number has its place, anything else a band around it
+        self.margin = EDGE if figure.joined else (self.width - self.left - RIGHT) / 2 / len(places)
 
     def x(self, place: float) -> float:
-        inner = LEFT + self.margin, self.width - RIGHT - self.margin
+        inner = self.left + self.margin, self.width - RIGHT - self.margin
         if self.last == self.first:
             return sum(inner) / 2
         return inner[0] + (inner[1] - inner[0]) * (place - self.first) / (self.last - self.first)
@@ -108,11 +110,13 @@ def _grid(scale: _Scale, response: Response) -> str:
     for tick in scale.ticks:
         y = scale.y(tick)
         lines.append(
-            f'<line class="grid" x1="{LEFT}" x2="{scale.width - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>'
+            f'<line class="grid" x1="{scale.left}" x2="{scale.width - RIGHT}"'
+            f' y1="{y:.1f}" y2="{y:.1f}"/>'
         )
         text = escape(response.tick(tick))
         lines.append(
-            f'<text class="tick" x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{text}</text>'
+            f'<text class="tick" x="{scale.left - TICK}" y="{y + 4:.1f}"'
+            f' text-anchor="end">{text}</text>'
         )
     return "".join(lines)
 
@@ -126,7 +130,7 @@ def _ticks(scale: _Scale, figure: Figure) -> str:
         f' text-anchor="middle">{escape(text)}</text>'
         for x, text in shown
     ]
-    middle = (LEFT + scale.width - RIGHT) / 2
+    middle = (scale.left + scale.width - RIGHT) / 2
     name = (
         f'<text class="tick" x="{middle}" y="{HEIGHT - 6}" text-anchor="middle">'
         f"{escape(figure.axis_name)}</text>"

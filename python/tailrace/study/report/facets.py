@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tailrace.study.analysis import words
+from tailrace.study.analysis.controls import controlled
 from tailrace.study.analysis.factors import RANK_KINDS, StudyFactor
 from tailrace.study.analysis.layout import Layout
 from tailrace.study.analysis.measured import Measured
@@ -112,6 +113,15 @@ class _Sketch:
             line: number for number, line in enumerate(sorted(every, key=_key(self.lines)))
         }
 
+    def _controls(self) -> set[int]:
+        """The lines that are of a control, by number: ideal scaling is of what competes."""
+        names = [factor.name for factor in self.lines]
+        found = controlled(self.study)
+        if found is None or found[0].name not in names:
+            return set()
+        at = names.index(found[0].name)
+        return {number for line, number in self.numbers.items() if line[at] in found[1]}
+
     def _sort(self, table: Layout) -> None:
         found, draw_runs = typical_values(table), len(self.study.done) <= RUNS_DRAWN
         for number, where in enumerate(found.where):
@@ -131,7 +141,8 @@ class _Sketch:
         for line in sorted(self.points[place], key=lambda levels: self.numbers[levels]):
             points = sorted(self.points[place][line], key=lambda point: point.x)
             drawn.append(Line(self.numbers[line], self._line_name(line), tuple(points)))
-        ideal, name = _ideal(self.response, self.axis, drawn, self.weak)
+        rivals = [line for line in drawn if line.number not in self._controls()]
+        ideal, name = _ideal(self.response, self.axis, rivals or drawn, self.weak)
         title = self._named(self.facets, place)
         return Facet(title, tuple(drawn), ideal, name, *self._said(place))
 
