@@ -2,6 +2,8 @@
 
 #[path = "../../tailrace-replay/tests/common/mod.rs"]
 mod common;
+#[path = "methods/kept.rs"]
+mod kept;
 
 use common::Case;
 use tailrace_predict::simulate::{Method, Network};
@@ -42,7 +44,8 @@ impl FileSystem for Plain {
 
 fn asked(method: Method) -> Asked {
     let network = Network { latency: 10., byte: 0.1, eager_limit_bytes: 1000 };
-    Asked { method: Some(method), aggregators: None, network, piece_bytes: i64::MAX }
+    let (piece_bytes, kept_bytes) = (i64::MAX, 16 << 20);
+    Asked { method: Some(method), aggregators: None, network, piece_bytes, kept_bytes }
 }
 
 fn rebuilt(text: &str, asked: &Asked) -> Option<Rebuilt> {

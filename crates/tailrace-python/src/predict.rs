@@ -122,15 +122,16 @@ impl RunSteps {
     /// None: as each output was made, but where each rank wrote its own or several wrote for others,
     /// which stay. `latency`, `byte` and `eager_limit_bytes` are those of `simulate`; `aggregators`:
     /// so many ranks write, otherwise one a node; `piece_bytes`: where it is not known which bytes
-    /// of a file are a rank's they lie in pieces of so many, otherwise in one; only files below
-    /// `directory` are written by it, where one is given; `ranks_per_node` is that of `replay`.
+    /// of a file are a rank's they lie in pieces of so many, otherwise in one; `kept_bytes`: of a
+    /// variable in chunks that one rank writes by netCDF-4 so many stay until the file is closed; only
+    /// files below `directory` are written by it, where one is given; `ranks_per_node` is that of `replay`.
     ///
     /// Returns the steps and {"bytes": so many are written by the method, "unplaced_bytes": of which
     /// it is not known where they lie, "apart_bytes": that several ranks wrote who cannot be told to
-    /// write together, and so stay}; None if ranks would then wait for each other in a circle.
+    /// write together, and so stay, "kept_bytes": that stay until the file is closed}; None if ranks would then wait for each other in a circle.
     /// Raises ValueError for steps without `outputs`.
     #[pyo3(signature = (method, *, latency, byte, eager_limit_bytes, aggregators=None,
-                        piece_bytes=None, directory=None, ranks_per_node=None))]
+                        piece_bytes=None, kept_bytes=0, directory=None, ranks_per_node=None))]
     #[allow(clippy::too_many_arguments)] // keyword arguments of a Python method
     fn by_method<'py>(
         &self,
@@ -141,6 +142,7 @@ impl RunSteps {
         eager_limit_bytes: i64,
         aggregators: Option<u32>,
         piece_bytes: Option<i64>,
+        kept_bytes: i64,
         directory: Option<PathBuf>,
         ranks_per_node: Option<NonZeroU32>,
     ) -> PyResult<Option<(Self, Bound<'py, PyDict>)>> {
@@ -150,7 +152,7 @@ impl RunSteps {
         let network = Network { latency, byte, eager_limit_bytes };
         let piece_bytes = piece_bytes.unwrap_or(i64::MAX).max(1);
         let method = method.map(method_of).transpose()?;
-        let asked = Asked { method, aggregators, network, piece_bytes };
+        let asked = Asked { method, aggregators, network, piece_bytes, kept_bytes };
         let moves = self.are_below(directory.as_deref());
         let nodes = self.nodes_of(ranks_per_node);
         let rebuilt = py.detach(|| outputs.by(&asked, &self.steps, &nodes, &self.files, &moves));
@@ -159,6 +161,7 @@ impl RunSteps {
         told.set_item("bytes", rebuilt.told.bytes)?;
         told.set_item("unplaced_bytes", rebuilt.told.unplaced)?;
         told.set_item("apart_bytes", rebuilt.told.apart)?;
+        told.set_item("kept_bytes", rebuilt.told.kept)?;
         let Rebuilt { steps, files, .. } = rebuilt;
         let (nodes, renamed) = (self.nodes.clone(), self.renamed.clone());
         Ok(Some((Self { steps, nodes, files, renamed, outputs: None }, told)))

@@ -18,6 +18,8 @@ const EVENTS_PER_BATCH: usize = 1000;
 pub struct MemoryTrace {
     /// May be changed freely; events are counted as they are added.
     pub tables: Tables,
+    /// From where the calls come that are added next: [`Shape::place`].
+    pub place: u32,
     events: Vec<Vec<(Event, Shape)>>,
 }
 
@@ -95,7 +97,7 @@ impl MemoryTrace {
         self.push(
             location,
             Event { begin, end, shape: 0 },
-            Shape { part: Part::Call, function, place: 0, operation },
+            Shape { part: Part::Call, function, place: self.place, operation },
         );
     }
 
@@ -104,7 +106,7 @@ impl MemoryTrace {
         self.push(
             location,
             Event { begin: at, end: at, shape: 0 },
-            Shape { part: Part::Enter, function, place: 0, operation },
+            Shape { part: Part::Enter, function, place: self.place, operation },
         );
     }
 
@@ -113,7 +115,7 @@ impl MemoryTrace {
         self.push(
             location,
             Event { begin: at, end: at, shape: 0 },
-            Shape { part: Part::Leave, function, place: 0, operation },
+            Shape { part: Part::Leave, function, place: self.place, operation },
         );
     }
 

@@ -12,7 +12,7 @@ from tailrace.errors import TailraceError
 from tailrace.gathering import Edge
 from tailrace.predict.model import Model
 from tailrace.predict.network import BYTE_NS, LATENCY_NS
-from tailrace.units import chosen_bytes, seconds, to_seconds
+from tailrace.units import byte_count, chosen_bytes, seconds, to_seconds
 
 Method = Literal["serial", "collective", "independent", "aggregated", "file-per-rank"]
 METHODS: tuple[Method, ...] = get_args(Method)
@@ -21,6 +21,9 @@ WITH_AGGREGATORS: tuple[Method, ...] = ("collective", "aggregated")
 # Where it is not known which bytes of a file are a rank's, they lie in pieces of so many: rows of a
 # tile have about as many. None: in one.
 PIECE_BYTES: dict[Edge, int | None] = {"low": None, "value": 1024, "high": 128}
+# What netCDF-4 keeps of a variable in chunks that one rank writes, until the file is closed: its
+# default from 4.8 on; before, and from 4.10 on.
+KEPT_BYTES: dict[Edge, int] = {"low": 4 << 20, "value": 16 << 20, "high": 64 << 20}
 # No more are tried.
 MOST_PIECES = 300_000
 # Pieces with which each rank's part is one, and with which all lie between each other's.
@@ -44,6 +47,8 @@ class Told:
     unplaced: int
     # Several ranks wrote them, but cannot be told to do it together.
     apart: int
+    # netCDF-4 keeps them until it closes the file, or synchronises it.
+    kept: int
     # What a message is taken to take, nanoseconds; whether the run's own tell it.
     latency_ns: dict[Edge, float]
     is_measured: bool
@@ -89,6 +94,13 @@ class Way:
                     "where a rank's part is one piece, MPI-IO leaves each to write its own; either"
                     " may be the slower"
                 )
+        if told and told.kept:
+            found.append(
+                f"netCDF-4 keeps {byte_count(told.kept)} of these until one rank closes the file:"
+                f" of a variable in chunks at most {chosen_bytes(KEPT_BYTES['value'])}, between"
+                f" {chosen_bytes(KEPT_BYTES['low'])} and {chosen_bytes(KEPT_BYTES['high'])}, by its"
+                " version"
+            )
         if told and told.apart:
             found.append(
                 f"{chosen_bytes(told.apart)} that several ranks write, but not as often as each"
@@ -204,6 +216,7 @@ class Outputs:
             byte=BYTE_NS[edge],
             eager_limit_bytes=self._eager_limit_bytes,
             piece_bytes=piece,
+            kept_bytes=KEPT_BYTES[edge],
             directory=moving.directory,
             ranks_per_node=moving.ranks_per_node,
         )
@@ -224,6 +237,7 @@ class Outputs:
             changed=told["bytes"],
             unplaced=told["unplaced_bytes"],
             apart=told["apart_bytes"],
+            kept=told["kept_bytes"],
             latency_ns=self._latency_ns,
             is_measured=self._is_measured,
         )

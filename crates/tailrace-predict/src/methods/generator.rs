@@ -8,13 +8,15 @@ use hashbrown::HashMap;
 use tailrace_replay::Access;
 use tailrace_replay::program::{FileCall, Naming};
 
-use super::Asked;
 use super::families::Families;
 use super::inserts::Inserts;
-use super::layout;
+use super::kept::Kept;
+use super::layout::{self, bytes_of, data_of};
+use super::libraries::Keeps;
 use super::shares::Contribution;
 use super::stretches::Piece;
 use super::units::{Unit, in_one};
+use super::{Asked, Emptied};
 use crate::simulate::Method;
 use crate::simulate::groups::split;
 use crate::simulate::phase::{Cursor, Ends, Pieces, Places, round};
@@ -42,12 +44,16 @@ pub struct Told {
     pub unplaced: i64,
     /// Several ranks wrote them, who cannot be told to do it together: they stay as they are.
     pub apart: i64,
+    /// A library keeps them until it closes the file, or synchronises it.
+    pub kept: i64,
 }
 
 pub(super) struct Generator<'a> {
     asked: &'a Asked,
     families: &'a Families,
     nodes: &'a [u32],
+    /// By rank.
+    emptied: &'a [Emptied],
     files: u32,
     pub steps: &'a mut Steps,
     /// By rank.
@@ -57,6 +63,7 @@ pub(super) struct Generator<'a> {
     pub openers: Vec<BTreeSet<u32>>,
     pub told: Told,
     ends: Ends,
+    kept: Kept,
     /// Where what follows lies in a rank's own file.
     next: HashMap<(u32, u32), i64>,
 }
@@ -65,7 +72,7 @@ impl<'a> Generator<'a> {
     pub(super) fn new(
         asked: &'a Asked,
         families: &'a Families,
-        nodes: &'a [u32],
+        (nodes, emptied): (&'a [u32], &'a [Emptied]),
         files: u32,
         steps: &'a mut Steps,
     ) -> Self {
@@ -73,6 +80,7 @@ impl<'a> Generator<'a> {
             asked,
             families,
             nodes,
+            emptied,
             files,
             inserts: steps.ranks.iter().map(|_| Inserts::default()).collect(),
             steps,
@@ -80,6 +88,7 @@ impl<'a> Generator<'a> {
             openers: vec![BTreeSet::new(); families.list.len()],
             told: Told::default(),
             ends: Ends::default(),
+            kept: Kept::default(),
             next: HashMap::new(),
         }
     }
@@ -150,7 +159,11 @@ impl<'a> Generator<'a> {
     fn by_itself(&mut self, unit: &Unit) {
         for one in unit.contributions.iter().filter(|one| one.bytes > 0) {
             let pieces = self.known(unit, one.rank).unwrap_or(&unit.region);
-            self.write(unit, one.rank, pieces, false);
+            if self.asked.method == Some(Method::Serial) {
+                self.write_or_keep(unit, one.rank, pieces);
+            } else {
+                self.write(unit, one.rank, pieces, false);
+            }
         }
     }
 
@@ -158,7 +171,7 @@ impl<'a> Generator<'a> {
     fn serial(&mut self, unit: &Unit) {
         let ranks: Vec<u32> = unit.contributions.iter().map(|one| one.rank).collect();
         self.gather(unit, &ranks, unit.writer, true);
-        self.write(unit, unit.writer, &data_of(unit), false);
+        self.write_or_keep(unit, unit.writer, &data_of(unit));
     }
 
     /// Each rank writes its own pieces.
@@ -180,7 +193,7 @@ impl<'a> Generator<'a> {
             let pieces = own.unwrap_or(&behind);
             let end = pieces.iter().map(|(begin, bytes)| begin + bytes).max().unwrap_or(0);
             *next = end.max(*next);
-            self.write(unit, one.rank, pieces, false);
+            self.write_or_keep(unit, one.rank, pieces);
         }
     }
 
@@ -354,16 +367,53 @@ impl<'a> Generator<'a> {
         }
     }
 
+    /// By one rank, whose library may keep it until the rank closes or synchronises the file. Where
+    /// the run has no such call of the rank, it is written at once.
+    fn write_or_keep(&mut self, unit: &Unit, rank: u32, pieces: &[Piece]) {
+        let end = unit.contributions.iter().find(|one| one.rank == rank).map_or(0, |one| one.end);
+        let comes = |(family, at): &&(u32, i64)| *family == unit.family && *at >= end;
+        let emptied = self.emptied[rank as usize].iter().find(comes);
+        let Some((_, at)) = emptied.filter(|_| unit.keeps != Keeps::Nothing) else {
+            return self.write(unit, rank, pieces, false);
+        };
+        let until = (unit.family, rank, *at);
+        let keeps = (unit.keeps, self.asked.kept_bytes);
+        for gone in self.kept.keep(until, unit.variable, pieces.to_vec(), keeps) {
+            self.write(unit, rank, &gone, false);
+        }
+    }
+
+    /// What is kept goes before the file is closed or synchronised.
+    pub(super) fn write_kept(&mut self) {
+        for ((family, rank, at), writes) in self.kept.take() {
+            self.inserts[rank as usize].begin(family, (at, at));
+            for pieces in writes {
+                self.told.kept += bytes_of(&pieces);
+                self.make(family, rank, &pieces, (false, false));
+            }
+        }
+    }
+
     /// `is_mpi`: through ROMIO, which moves pieces with gaps by way of a buffer.
     fn write(&mut self, unit: &Unit, rank: u32, pieces: &[Piece], is_mpi: bool) {
-        let file = self.target(unit.family, rank);
-        self.openers[unit.family as usize].insert(rank);
-        let is_part = bytes_of(pieces) < unit.bytes();
+        self.make(unit.family, rank, pieces, (is_mpi, bytes_of(pieces) < unit.bytes()));
+    }
+
+    /// `is_part`: of what others write as well.
+    fn make(
+        &mut self,
+        family: u32,
+        rank: u32,
+        pieces: &[Piece],
+        (is_sieved, is_part): (bool, bool),
+    ) {
+        let file = self.target(family, rank);
+        self.openers[family as usize].insert(rank);
         let mut cursor = Cursor::default();
         loop {
             let end = self.ends.of(file);
             let (access, places) = (Access::Write, Places::Listed(pieces));
-            let pieces = Pieces { access, file, places, is_sieved: is_mpi, is_part, most: 1, end };
+            let pieces = Pieces { access, file, places, is_sieved, is_part, most: 1, end };
             let Some(burst) = pieces.next(&mut cursor) else { return };
             self.ends.follow(&burst);
             let (access, naming) = (burst.access, Naming::Stays);
@@ -446,27 +496,4 @@ fn even(ranks: &[u32], groups: u32) -> Vec<Vec<u32>> {
     split(0, ranks.len() as u32, groups, &mut firsts);
     let ends = firsts.iter().skip(1).copied().chain([ranks.len() as u32]);
     firsts.iter().zip(ends).map(|(a, b)| ranks[*a as usize..b as usize].to_vec()).collect()
-}
-
-/// Where data lie without what MPI-IO wrote back between them: how much that is is known, but not
-/// where, so each piece is shorter by the same share.
-fn data_of(unit: &Unit) -> Cow<'_, [Piece]> {
-    let (data, written) = (unit.bytes(), bytes_of(&unit.region));
-    if data >= written {
-        return Cow::from(&unit.region);
-    }
-    let share = data as f64 / written as f64;
-    let mut left = data;
-    let mut pieces = unit.region.clone();
-    for (number, piece) in pieces.iter_mut().enumerate() {
-        let is_last = number + 1 == unit.region.len();
-        piece.1 = if is_last { left } else { ((piece.1 as f64 * share) as i64).min(left) };
-        left -= piece.1;
-    }
-    pieces.retain(|piece| piece.1 > 0);
-    pieces.into()
-}
-
-fn bytes_of(pieces: &[Piece]) -> i64 {
-    pieces.iter().map(|piece| piece.1).sum()
 }

@@ -1,7 +1,10 @@
 //! Which pieces of a file are a rank's, where the trace only tells how many bytes, and pieces that
 //! fit a buffer.
 
+use std::borrow::Cow;
+
 use super::stretches::Piece;
+use super::units::Unit;
 
 /// Of a region that ranks share out: the pieces of the rank at that place, by the bytes of each. One
 /// block behind the other, or, where blocks are larger than that, pieces of `piece_bytes` all over
@@ -63,6 +66,29 @@ pub(super) fn batches(pieces: &[Piece], most: i64) -> Vec<Vec<Piece>> {
         }
     }
     found
+}
+
+/// Where data lie without what MPI-IO wrote back between them: how much that is is known, but not
+/// where, so each piece is shorter by the same share.
+pub(super) fn data_of(unit: &Unit) -> Cow<'_, [Piece]> {
+    let (data, written) = (unit.bytes(), bytes_of(&unit.region));
+    if data >= written {
+        return Cow::from(&unit.region);
+    }
+    let share = data as f64 / written as f64;
+    let mut left = data;
+    let mut pieces = unit.region.clone();
+    for (number, piece) in pieces.iter_mut().enumerate() {
+        let is_last = number + 1 == unit.region.len();
+        piece.1 = if is_last { left } else { ((piece.1 as f64 * share) as i64).min(left) };
+        left -= piece.1;
+    }
+    pieces.retain(|piece| piece.1 > 0);
+    pieces.into()
+}
+
+pub(super) fn bytes_of(pieces: &[Piece]) -> i64 {
+    pieces.iter().map(|piece| piece.1).sum()
 }
 
 #[cfg(test)]

@@ -21,7 +21,9 @@
 mod families;
 mod generator;
 mod inserts;
+mod kept;
 mod layout;
+mod libraries;
 mod notes;
 mod rewriting;
 mod shares;
@@ -29,6 +31,7 @@ mod stretches;
 mod units;
 
 use rayon::prelude::*;
+use tailrace_replay::Access;
 use tailrace_replay::program::FileCall;
 use tailrace_trace::tables::FileEntry;
 use tailrace_trace::{Trace, TraceError};
@@ -39,7 +42,7 @@ use crate::files::Scaled;
 use crate::renamed::renamed;
 use crate::replay;
 use crate::simulate::{Method, Network};
-use crate::steps::Steps;
+use crate::steps::{RankSteps, Steps};
 use families::Families;
 use generator::Generator;
 use notes::Note;
@@ -59,6 +62,8 @@ pub struct Asked {
     pub network: Network,
     /// Where it is not known where a rank's data lie in a file: in pieces of so many bytes at most.
     pub piece_bytes: i64,
+    /// What netCDF-4 keeps of a variable in chunks that one rank writes.
+    pub kept_bytes: i64,
 }
 
 /// What a run wrote, and when each of its steps began.
@@ -69,8 +74,16 @@ pub struct Outputs {
     /// By rank: the numbers of its file calls that move no data.
     others: Vec<Vec<u32>>,
     /// By rank: its collective calls about a family's files that move no data, from when to when.
-    meetings: Vec<Vec<(u32, (i64, i64))>>,
+    meetings: Vec<Meetings>,
+    /// By rank.
+    emptied: Vec<Emptied>,
 }
+
+/// The families that they are about, from when to when.
+type Meetings = Vec<(u32, (i64, i64))>;
+
+/// When a rank closes or synchronises which family's files.
+type Emptied = Vec<(u32, i64)>;
 
 /// A run with another method.
 pub struct Rebuilt {
@@ -93,9 +106,11 @@ impl Outputs {
         let stretches = (0..notes.len() as u32).into_par_iter().zip(&notes).map(of_rank).collect();
         let units = units::units(&notes, stretches, &families);
         let others = steps.ranks.iter().map(|rank| rewriting::others(&rank.calls)).collect();
-        let meetings = notes.iter().map(|notes| meetings(notes, &families)).collect();
+        let meetings: Vec<_> = notes.iter().map(|notes| meetings(notes, &families)).collect();
+        let of_rank = |(rank, met): (&RankSteps, &Meetings)| emptied(&rank.calls, met, &families);
+        let emptied = steps.ranks.iter().zip(&meetings).map(of_rank).collect();
         let begins = replay::begins(steps, &mut Scaled::all(1.));
-        Ok(Self { families, units, begins, others, meetings })
+        Ok(Self { families, units, begins, others, meetings, emptied })
     }
 
     /// The steps with another method for all files that `moves` says. None where ranks would then
@@ -113,7 +128,8 @@ impl Outputs {
         let mut dropped: Vec<Dropped> = steps.ranks.iter().map(Dropped::none).collect();
         let changed = self.changed(moves);
         let count = files.len() as u32;
-        let mut generator = Generator::new(asked, &self.families, nodes, count, &mut steps);
+        let places = (nodes, self.emptied.as_slice());
+        let mut generator = Generator::new(asked, &self.families, places, count, &mut steps);
         for unit in &self.units {
             if changed[unit.family as usize] && generator.keeps(unit) {
                 generator.keep(unit);
@@ -128,6 +144,7 @@ impl Outputs {
                 generator.leave(unit);
             }
         }
+        generator.write_kept();
         // as it was made, an output is opened and closed by those that did
         let opened = |(_, changed): &(u32, &bool)| **changed && asked.method.is_some();
         for (family, _) in (0..).zip(&changed).filter(opened) {
@@ -180,7 +197,20 @@ impl Outputs {
     }
 }
 
-fn meetings(notes: &[Note], families: &Families) -> Vec<(u32, (i64, i64))> {
+/// Where it meets others for that, when it comes to the meeting.
+fn emptied(calls: &[FileCall], met: &Meetings, families: &Families) -> Emptied {
+    let empties = |call: &&FileCall| matches!(call.access, Access::Close | Access::Synchronize);
+    let when = |call: &FileCall| {
+        let family = families.find(call.file)?;
+        let next = met.partition_point(|(_, (begin, _))| *begin <= call.begin);
+        let inside = next.checked_sub(1).map(|last| met[last].1);
+        let begin = inside.filter(|(_, end)| *end > call.begin).map_or(call.begin, |span| span.0);
+        Some((family, begin))
+    };
+    calls.iter().filter(empties).filter_map(when).collect()
+}
+
+fn meetings(notes: &[Note], families: &Families) -> Meetings {
     let family = |note: &Note| Some((families.find(note.about?)?, (note.begin, note.end)));
     notes.iter().filter_map(family).collect()
 }

@@ -3,9 +3,13 @@
 
 use hashbrown::HashMap;
 use rayon::prelude::*;
-use tailrace_trace::event::{Envelope, FileCall, FileKind, Flow, Layer, Operation, Part, Progress};
+use tailrace_trace::event::{
+    Envelope, FileCall, FileKind, Flow, Layer, Operation, Part, Progress, Shape,
+};
 use tailrace_trace::tables::{Communicator, Location};
 use tailrace_trace::{Batch, Tables, Trace, TraceError};
+
+use super::libraries::{Keeps, Libraries};
 
 /// Messages of one tag between two ranks on one communicator: they come in the order in which they
 /// are sent.
@@ -46,11 +50,13 @@ pub(super) enum What {
     Completed,
     /// All ranks of the run called a collective.
     Met,
-    /// Through MPI-IO; `together`: the n-th collective write of a communicator.
+    /// Through MPI-IO; `together`: the n-th collective write of a communicator. `keeps`: what the
+    /// library above would keep of it.
     Wrote {
         file: u32,
         bytes: u64,
         together: Option<(u32, u32)>,
+        keeps: Keeps,
     },
     /// Something else that others may have a part in.
     Other,
@@ -87,9 +93,12 @@ enum Counted {
 /// By rank: the notes of its main thread, in order of their begin.
 pub(super) fn notes(trace: &dyn Trace) -> Result<Vec<Vec<Note>>, TraceError> {
     let tables = trace.tables();
+    let libraries = Libraries::of(&tables.places);
     let main = tables.locations.par_iter().enumerate().filter(|(_, location)| location.main);
     let of_threads: Vec<_> = main
-        .map(|(number, Location { rank, .. })| Ok((*rank, of_thread(trace, number, *rank)?)))
+        .map(|(number, Location { rank, .. })| {
+            Ok((*rank, of_thread(trace, number, *rank, &libraries)?))
+        })
         .collect::<Result<_, _>>()?;
     let mut notes = vec![Vec::new(); tables.ranks as usize];
     for (rank, of_thread) in of_threads {
@@ -98,11 +107,16 @@ pub(super) fn notes(trace: &dyn Trace) -> Result<Vec<Vec<Note>>, TraceError> {
     Ok(notes)
 }
 
-fn of_thread(trace: &dyn Trace, location: usize, rank: u32) -> Result<Vec<Note>, TraceError> {
+fn of_thread(
+    trace: &dyn Trace,
+    location: usize,
+    rank: u32,
+    libraries: &Libraries<'_>,
+) -> Result<Vec<Note>, TraceError> {
     let tables = trace.tables();
     let window = tailrace_replay::window(tables);
     let clip = |time: i64| time.clamp(window.begin_ns, window.end_ns) - window.begin_ns;
-    let mut reader = Reader { tables, rank, counts: HashMap::new() };
+    let mut reader = Reader { tables, rank, libraries, counts: HashMap::new() };
     let (mut stream, mut batch) = (trace.events(location), Batch::default());
     let mut notes: Vec<Note> = Vec::new();
     // of the calls that hold others: their notes
@@ -116,7 +130,7 @@ fn of_thread(trace: &dyn Trace, location: usize, rank: u32) -> Result<Vec<Note>,
                 }
                 continue;
             }
-            let what = reader.what(&shape.operation);
+            let what = reader.what(shape);
             if shape.part == Part::Enter {
                 entered.push(what.map(|_| notes.len()));
             }
@@ -132,11 +146,13 @@ fn of_thread(trace: &dyn Trace, location: usize, rank: u32) -> Result<Vec<Note>,
 struct Reader<'a> {
     tables: &'a Tables,
     rank: u32,
+    libraries: &'a Libraries<'a>,
     counts: HashMap<Counted, u32>,
 }
 
 impl Reader<'_> {
-    fn what(&mut self, operation: &Operation) -> Option<What> {
+    fn what(&mut self, shape: &Shape) -> Option<What> {
+        let operation = &shape.operation;
         match operation {
             _ if operation.progress() == Progress::Persistent => None,
             Operation::Send { envelope, .. } => {
@@ -170,18 +186,21 @@ impl Reader<'_> {
             | Operation::OneSided { .. }
             | Operation::Start { .. }
             | Operation::Probe { .. } => Some(What::Other),
-            Operation::File(call) if call.layer == Layer::MpiIo => self.through_mpi(call),
+            Operation::File(call) if call.layer == Layer::MpiIo => {
+                self.through_mpi(call, self.libraries.keep(shape.place))
+            }
             _ => None,
         }
     }
 
-    fn through_mpi(&mut self, call: &FileCall) -> Option<What> {
+    fn through_mpi(&mut self, call: &FileCall, keeps: Keeps) -> Option<What> {
         let together = call.collective.filter(|communicator| self.size(*communicator) > 1);
         if call.kind != FileKind::Write {
             return together.map(|communicator| self.meeting(communicator));
         }
         let number = |communicator| (communicator, self.number(Counted::Together(communicator)));
-        Some(What::Wrote { file: call.file, bytes: call.bytes, together: together.map(number) })
+        let together = together.map(number);
+        Some(What::Wrote { file: call.file, bytes: call.bytes, together, keeps })
     }
 
     fn meeting(&self, communicator: u32) -> What {

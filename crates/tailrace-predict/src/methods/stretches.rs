@@ -4,6 +4,7 @@ use tailrace_replay::Access;
 use tailrace_replay::program::FileCall;
 
 use super::families::Families;
+use super::libraries::Keeps;
 use super::notes::{Note, What};
 
 /// Offset and bytes.
@@ -19,6 +20,8 @@ pub(super) struct Part {
     pub pieces: Vec<Piece>,
     /// Of the rank's data, which need not be what it wrote.
     pub bytes: i64,
+    /// What a library would keep of it.
+    pub keeps: Keeps,
 }
 
 /// Writes of a rank into one family of files, one after another.
@@ -104,11 +107,11 @@ pub(super) fn stretches(
 
 impl Builder<'_> {
     fn note(&mut self, note: &Note, number: u32) {
-        if let What::Wrote { file, bytes, together } = note.what {
+        if let What::Wrote { file, bytes, together, keeps } = note.what {
             if let Some(family) = self.families.find(file) {
                 let Note { begin, end, .. } = *note;
                 self.inside = end;
-                let part = Part { begin, end, bytes: bytes as i64, ..Part::default() };
+                let part = Part { begin, end, bytes: bytes as i64, keeps, ..Part::default() };
                 self.push(family, part, together);
             }
             return;
@@ -161,7 +164,8 @@ impl Builder<'_> {
         if let (Some(piece), Some(family)) = (piece, family) {
             let FileCall { begin, end, .. } = *call;
             let (calls, pieces) = (vec![number], vec![piece]);
-            self.push(family, Part { begin, end, calls, pieces, bytes: piece.1 }, None);
+            let keeps = Keeps::Nothing;
+            self.push(family, Part { begin, end, calls, pieces, bytes: piece.1, keeps }, None);
         }
     }
 }

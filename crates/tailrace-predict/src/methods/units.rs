@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 
 use super::families::Families;
+use super::kept;
+use super::libraries::Keeps;
 use super::notes::Note;
 use super::shares::{Contribution, Sources};
 use super::stretches::{Part, Piece, Stretch};
@@ -29,6 +31,9 @@ pub(super) struct Unit {
     pub is_together: bool,
     /// … in which each rank wrote its own data.
     pub is_unexchanged: bool,
+    /// What a library would keep of it, and of which of the family's variables it is then.
+    pub keeps: Keeps,
+    pub variable: u32,
 }
 
 impl Unit {
@@ -70,6 +75,7 @@ pub(super) fn units(
     units.retain(|unit| unit.bytes() > 0);
     units.sort_by_key(|unit| (unit.begin, unit.writer));
     follow(&mut units, families);
+    name_variables(&mut units, families);
     units
 }
 
@@ -200,7 +206,16 @@ fn unit(sources: &Sources<'_>, families: &Families, stretches: &[Stretch]) -> Un
         is_own: stretches.iter().all(|one| one.together.is_none() && !sources.has(one)),
         is_together: stretches.iter().all(|one| one.together.is_some()),
         is_unexchanged: stretches.iter().all(|one| one.together.is_some() && one.is_by_itself()),
+        keeps: kept_of(stretches),
+        variable: 0,
     }
+}
+
+/// What all of its writes have in common.
+fn kept_of(stretches: &[Stretch]) -> Keeps {
+    let mut all = stretches.iter().flat_map(|one| &one.parts).map(|part| part.keeps);
+    let first = all.next().unwrap_or_default();
+    if all.all(|keeps| keeps == first) { first } else { Keeps::Nothing }
 }
 
 fn contributions(sources: &Sources<'_>, stretch: &Stretch, all: &[Stretch]) -> Vec<Contribution> {
@@ -242,6 +257,21 @@ fn follow(units: &mut [Unit], families: &Families) {
             let end = &mut ends[unit.family as usize];
             unit.region = vec![(*end, unit.bytes())];
             *end += unit.bytes();
+        }
+    }
+}
+
+/// In each family by itself.
+fn name_variables(units: &mut [Unit], families: &Families) {
+    let mut by_family: Vec<Vec<usize>> = vec![Vec::new(); families.list.len()];
+    for (number, unit) in units.iter().enumerate().filter(|(_, unit)| unit.keeps != Keeps::Nothing)
+    {
+        by_family[unit.family as usize].push(number);
+    }
+    for numbers in by_family {
+        let bytes: Vec<i64> = numbers.iter().map(|number| units[*number].bytes()).collect();
+        for (number, variable) in numbers.into_iter().zip(kept::variables(&bytes)) {
+            units[number].variable = variable;
         }
     }
 }

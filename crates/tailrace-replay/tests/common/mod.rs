@@ -10,6 +10,7 @@ use tailrace_trace::event::{
     Envelope, FileCall, FileKind, Flow, Layer, OneSided, Operation, Progress, RequestAction,
     SendMode, Token,
 };
+use tailrace_trace::places::{CallPath, Frame};
 use tailrace_trace::tables::{Communicator, Location, Wait, Window};
 
 /// A program and what is expected of it.
@@ -67,6 +68,7 @@ impl Case {
                 rank.parse().unwrap(),
                 &sources.iter().map(|source| source.parse().unwrap()).collect::<Vec<_>>(),
             ),
+            ["from", functions @ ..] => self.from(functions),
             ["option", option] => self.option(option),
             ["expect", facts @ ..] => {
                 let fact =
@@ -123,6 +125,17 @@ impl Case {
                 remote: Some(numbers(&groups[bar + 1..]).into()),
             }),
         }
+    }
+
+    /// The innermost first; none: from where is not known.
+    fn from(&mut self, functions: &[&str]) {
+        let places = &mut self.trace.tables.places;
+        let first = places.frames.len() as u32;
+        let frame = |name: &&str| Frame { function: (*name).to_owned(), ..Frame::default() };
+        places.frames.extend(functions.iter().map(frame));
+        let frames = (first..places.frames.len() as u32).collect();
+        places.paths.push(CallPath { frames, cut: false });
+        self.trace.place = if functions.is_empty() { 0 } else { places.paths.len() as u32 };
     }
 
     fn option(&mut self, option: &str) {

@@ -1,0 +1,148 @@
+//! What a library keeps of a rank's writes until it closes or synchronises the file.
+
+use std::collections::{BTreeMap, VecDeque};
+
+use super::layout::bytes_of;
+use super::libraries::Keeps;
+use super::stretches::Piece;
+
+/// HDF5's default (H5Pset_sieve_buf_size).
+const SIEVE_BYTES: i64 = 64 << 10;
+
+/// A family of files, the rank that writes, and when what is kept of it goes at the latest.
+pub(super) type Until = (u32, u32, i64);
+
+/// The cache of a variable: writes by when they came, the oldest first.
+#[derive(Debug, Default)]
+struct Cache {
+    bytes: i64,
+    writes: VecDeque<(usize, Vec<Piece>)>,
+}
+
+/// By until when, and by variable.
+#[derive(Debug, Default)]
+pub(super) struct Kept {
+    caches: BTreeMap<Until, BTreeMap<u32, Cache>>,
+    count: usize,
+}
+
+impl Kept {
+    /// Keeps a write to the variable; answers what has to go for it, which may be itself: the cache
+    /// of a variable's chunks has room for so many bytes.
+    pub(super) fn keep(
+        &mut self,
+        until: Until,
+        variable: u32,
+        pieces: Vec<Piece>,
+        (keeps, chunk_bytes): (Keeps, i64),
+    ) -> Vec<Vec<Piece>> {
+        let room = match keeps {
+            Keeps::Nothing => 0,
+            Keeps::Little => SIEVE_BYTES,
+            Keeps::Chunks => chunk_bytes,
+        };
+        self.count += 1;
+        let cache = self.caches.entry(until).or_default().entry(variable).or_default();
+        cache.bytes += bytes_of(&pieces);
+        cache.writes.push_back((self.count, pieces));
+        let mut gone = Vec::new();
+        while cache.bytes > room
+            && let Some((_, oldest)) = cache.writes.pop_front()
+        {
+            cache.bytes -= bytes_of(&oldest);
+            gone.push(oldest);
+        }
+        gone
+    }
+
+    /// All that is still kept, in the order in which it came: chunks get their place in the file
+    /// when they go, one behind the other.
+    pub(super) fn take(&mut self) -> Vec<(Until, Vec<Vec<Piece>>)> {
+        let in_order = |(until, caches): (Until, BTreeMap<u32, Cache>)| {
+            let mut writes: Vec<_> = caches.into_values().flat_map(|cache| cache.writes).collect();
+            writes.sort_unstable_by_key(|(number, _)| *number);
+            (until, writes.into_iter().map(|(_, pieces)| pieces).collect())
+        };
+        std::mem::take(&mut self.caches).into_iter().map(in_order).collect()
+    }
+}
+
+/// Of writes into a file one after the other, by the bytes of each: which variable each is of. What
+/// is written at each output comes again and again in one order; what comes before that once.
+pub(super) fn variables(bytes: &[i64]) -> Vec<u32> {
+    let (repeated, period) = repeats(bytes);
+    let once = bytes.len() - repeated;
+    let variable = |at: usize| if at < once { at } else { once + (at - once) % period };
+    (0..bytes.len()).map(|at| variable(at) as u32).collect()
+}
+
+/// How many from the end are repeats, the first round with them, and how many are a round: those
+/// that leave least before them, of the same the shortest. All are one round where none comes twice.
+fn repeats(bytes: &[i64]) -> (usize, usize) {
+    let reversed: Vec<i64> = bytes.iter().rev().copied().collect();
+    let alike = common_with_rest(&reversed);
+    let rounds = (1..bytes.len()).filter(|period| alike[*period] >= *period);
+    let covered = rounds.map(|period| (period + alike[period], period));
+    let best = covered.max_by_key(|(covered, period)| (*covered, std::cmp::Reverse(*period)));
+    best.unwrap_or((bytes.len(), bytes.len().max(1)))
+}
+
+/// By place: how many from there on are what the list begins with (the Z function of Gusfield,
+/// "Algorithms on Strings, Trees, and Sequences", 1997, in linear time).
+fn common_with_rest(list: &[i64]) -> Vec<usize> {
+    let mut found = vec![list.len(); list.len()];
+    let (mut from, mut to) = (0, 0);
+    for at in 1..list.len() {
+        let mut alike = if at < to { found[at - from].min(to - at) } else { 0 };
+        while at + alike < list.len() && list[alike] == list[at + alike] {
+            alike += 1;
+        }
+        found[at] = alike;
+        if at + alike > to {
+            (from, to) = (at, at + alike);
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_comes_again_in_one_order_is_written_to_the_same_variables() {
+        // once 9, then 1 2 2 at each of three outputs
+        let found = variables(&[9, 1, 2, 2, 1, 2, 2, 1, 2, 2]);
+        assert_eq!(found, [0, 1, 2, 3, 1, 2, 3, 1, 2, 3]);
+        // one output: the last two may be of one variable, those before are not
+        assert_eq!(variables(&[1, 2, 3]), [0, 1, 2]);
+        assert_eq!(variables(&[4, 4, 4]), [0, 0, 0]);
+        assert_eq!(variables(&[]), [0; 0]);
+    }
+
+    #[test]
+    fn the_oldest_of_a_variable_goes_where_there_is_no_room() {
+        let mut kept = Kept::default();
+        let mut keep = |variable, offset, bytes| {
+            let pieces = vec![(offset, bytes)];
+            kept.keep((0, 0, 7), variable, pieces, (Keeps::Chunks, 100))
+        };
+        assert!(keep(1, 0, 60).is_empty());
+        assert!(keep(2, 60, 60).is_empty());
+        // 60 and 50 are more than 100; a write that is itself more stays nowhere
+        assert_eq!(keep(1, 120, 50), [[(0, 60)]]);
+        assert_eq!(keep(1, 170, 101), [[(120, 50)], [(170, 101)]]);
+        assert!(keep(1, 300, 10).is_empty());
+        assert_eq!(kept.take(), [((0, 0, 7), vec![vec![(60, 60)], vec![(300, 10)]])]);
+        assert!(kept.take().is_empty());
+    }
+
+    #[test]
+    fn a_sieve_buffer_holds_64_kib() {
+        let mut kept = Kept::default();
+        let mut keep = |variable, bytes| {
+            kept.keep((0, 0, 7), variable, vec![(0, bytes)], (Keeps::Little, 1 << 30)).len()
+        };
+        assert_eq!([keep(1, 65_536), keep(2, 65_537)], [0, 1]);
+    }
+}
