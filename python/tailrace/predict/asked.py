@@ -12,11 +12,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tailrace.predict.cuts import Cut
 from tailrace.predict.laws import FORMS, FURTHER, SHARED, Form, fitted
 from tailrace.predict.spread import RUN_NOISE
 from tailrace.units import byte_count, count, rate, seconds
 
 KINDS = ("bytes_written", "bytes_read", "writes", "reads", "metadata_calls")
+CALLS = KINDS[2:]
 TIMES = ("read_ns", "write_ns", "metadata_ns")
 # Of the time in files: a file that takes less says nothing of it.
 LITTLE = 0.01
@@ -58,26 +60,39 @@ def _counted(files: dict[str, Any]) -> list[int]:
     return [int(np.sum(np.asarray(files[kind])[matter])) for kind in KINDS]
 
 
-def forms(runs: Asked, wanted: int) -> list[Form]:
+def forms(runs: Asked, wanted: int, cut: Cut | None = None) -> list[Form]:
     """Of a time, by what these runs asked for and one on `wanted` ranks will: by what is written,
-    as what is read may go the other way meanwhile, and by all that is moved."""
+    as what is read may go the other way meanwhile, and by all that is moved. `cut`: how data may be
+    cut there, as in none of the runs."""
     written, moved = ("bytes_written",), ("bytes_written", "bytes_read")
     kinds = {"written": written} | ({"moved": moved} if runs.of(("bytes_read",)).any() else {})
     found: list[Form] = []
     for words, kind in kinds.items():
         if runs.of(kind).any():
             found += _by(words, runs, kind, wanted)
+            found += _by_cut(words, runs, kind, wanted, cut) if cut else []
     return found
 
 
 def _by(words: str, runs: Asked, kinds: Sequence[str], wanted: int) -> list[Form]:
     """By what is most likely; and by as few and as many bytes, and calls, as are open."""
-    calls = KINDS[2:]
-    bytes_, number = (_expected(runs, each, wanted) for each in (kinds, calls))
+    bytes_, number = (_expected(runs, each, wanted) for each in (kinds, CALLS))
     told = [(bytes_.value, number.value)]
     told += [(edge, number.value) for edge in (bytes_.low, bytes_.high)]
     told += [(bytes_.value, edge) for edge in (number.low, number.high)]
-    return [_form(words, runs.ranks, runs.of(kinds), runs.of(calls), wanted, at) for at in told]
+    return [_form(words, runs.ranks, runs.of(kinds), runs.of(CALLS), wanted, at) for at in told]
+
+
+def _by_cut(
+    words: str, runs: Asked, kinds: Sequence[str], wanted: int, cut: Cut
+) -> list[Form]:
+    """As much as that may be: where parts have gaps MPI-IO reads all before it writes it."""
+    high = {kind: _expected(runs, (kind,), wanted).high for kind in KINDS}
+    high["bytes_written"] += cut.more_bytes
+    high["bytes_read"] = max(high["bytes_read"], high["bytes_written"])
+    high["reads"] = max(high["reads"], high["writes"])
+    told = sum(high[kind] for kind in kinds), sum(high[kind] for kind in CALLS)
+    return [_form(words, runs.ranks, runs.of(kinds), runs.of(CALLS), wanted, told)]
 
 
 def _expected(runs: Asked, kinds: Sequence[str], wanted: int) -> Between:

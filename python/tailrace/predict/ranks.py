@@ -16,6 +16,7 @@ import numpy as np
 import tailrace.library
 from tailrace.errors import TailraceError
 from tailrace.predict.asked import Asked, Between, asked, forms
+from tailrace.predict.cuts import Cut, Shared, new_cut, shared
 from tailrace.predict.laws import LEAST_COUNTS, Fitted, Form, fitted
 from tailrace.predict.model import Model
 from tailrace.predict.sharing import Sharing, sharing
@@ -67,6 +68,7 @@ class MoreRanks:
     of_files: float | None = None
     # Where there are more ranks than cores.
     turns: Turns | None = None
+    cut: Cut | None = None
 
     @property
     def words(self) -> str:
@@ -91,6 +93,8 @@ class MoreRanks:
                 f"one run differs from the next in files by up to {percent(self.of_files)}, as"
                 " programs did that were run twice to make the model"
             )
+        if self.cut is not None:
+            found.append(self.cut.described(self.ranks))
         if self.turns is not None:
             found.append(self.turns.described(self.ranks))
         if self.waited and self.turns is None:
@@ -123,6 +127,8 @@ class Runs:
     asked: Asked | None = None
     # How they took turns at cores, if their traces tell.
     sharing: Sharing | None = None
+    # What they write into files of all ranks, if their traces tell.
+    shared: Sequence[Shared] = ()
 
     @property
     def most(self) -> int:
@@ -139,7 +145,10 @@ class Runs:
         return [of_files if part == "files" else PART_NOISE for part in PARTS]
 
     def _counted(self, ranks: int) -> list[Form]:
-        return forms(self.asked, ranks) if self.asked else []
+        return forms(self.asked, ranks, self._cut(ranks)) if self.asked else []
+
+    def _cut(self, ranks: int) -> Cut | None:
+        return new_cut(self.shared, ranks)
 
     def predict(self, ranks: int) -> Prediction:
         """Raises TailraceError for numbers that are too far from those that were recorded."""
@@ -156,7 +165,9 @@ class Runs:
         less_s, more_s = _apart(laws, values, ranks, self._noises, turns)
         efficiency = _efficiency(values)
         return Prediction(
-            MoreRanks(ranks, laws, self.waited, self.knows_files, self.of_files, turns),
+            MoreRanks(
+                ranks, laws, self.waited, self.knows_files, self.of_files, turns, self._cut(ranks)
+            ),
             predicted_s,
             (predicted_s - less_s, predicted_s + more_s),
             efficiency,
@@ -254,6 +265,7 @@ def read(
         if knows_files
         else None,
         sharing=sharing([run.columns for run in runs]),
+        shared=[shared(run.times.ranks, run.columns) for run in runs] if knows_files else (),
     )
 
 

@@ -1,0 +1,73 @@
+"""How ranks cut what they share. Of a grid that is written into one file each rank has a part; where
+all runs had 2 or 3 ranks, say, that was cut in one direction, and 4 may cut it in two, 2 × 2. Then
+parts have gaps in between in which those of others lie, and MPI-IO locks, reads and writes all from
+a part's begin to its end: no law of the number of ranks has that, as no run did it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tailrace.units import byte_count, count
+
+# Data are the same where they differ by no more.
+SAME = 0.01
+
+
+class Shared(NamedTuple):
+    """What all ranks write into files that they share, in one run: `bytes` is how long these are,
+    however often they are written. `is_read`: something of them is read, as data sieving does."""
+
+    ranks: int
+    bytes: int
+    is_read: bool
+
+
+class Cut(NamedTuple):
+    """The grid of ranks: that many in each direction; and what is written of data cut that way
+    beyond what laws say, at most."""
+
+    sides: tuple[int, int]
+    more_bytes: int
+
+    def described(self, ranks: int) -> str:
+        sides = " × ".join(map(str, self.sides))
+        return (
+            f"{count(ranks, 'rank')} may cut what they share in two directions, {sides}, which none"
+            f" of these runs did: then up to {byte_count(self.more_bytes)} more are written, and all"
+            " is read before, which is in the interval and not in the laws"
+        )
+
+
+def shared(ranks: int, columns: dict[str, Any]) -> Shared:
+    files, of_ranks = columns["files"], columns["file_rank"]
+    writes = np.asarray(of_ranks["writes"]) > 0
+    writers = np.bincount(np.asarray(of_ranks["file"])[writes], minlength=len(files["path"]))
+    begin, end = (np.asarray(files[f"writes_{edge}"]) for edge in ("begin", "end"))
+    by_all = (writers == ranks) & (begin >= 0)
+    is_read = bool(np.any(np.asarray(files["bytes_read"])[by_all]))
+    return Shared(ranks, int((end - begin)[by_all].sum()), is_read)
+
+
+def new_cut(runs: Sequence[Shared], ranks: int) -> Cut | None:
+    """Where so many ranks may cut in two directions the same data that all of these cut in one, and
+    sieve what they write. A part then ends up to a row of parts later, of each array: what is
+    written grows by all of the data at most for each part that lies beside another."""
+    sides = most_even(ranks)
+    together = [run for run in runs if run.ranks > 1]
+    if sides[1] == 1 or not together or any(most_even(run.ranks)[1] > 1 for run in together):
+        return None
+    sizes = [run.bytes for run in runs]
+    is_same = min(sizes) > 0 and max(sizes) <= (1 + SAME) * min(sizes)
+    if not is_same or not any(run.is_read for run in together):
+        return None
+    return Cut(sides, (sides[1] - 1) * max(sizes))
+
+
+def most_even(ranks: int) -> tuple[int, int]:
+    """As MPI_Dims_create makes it of two directions, the longer side first."""
+    shorter = next(side for side in range(math.isqrt(ranks), 0, -1) if ranks % side == 0)
+    return ranks // shorter, shorter
