@@ -9,25 +9,31 @@ from tailrace.predict.cuts import Cut, Shared, new_cut, shared
 from tailrace.predict.ranks import PARTS, Runs
 
 RANKS = np.asarray([1.0, 2.0, 3.0])
-# The same 10 MB on each number of ranks, of which something is read where there are several.
-SAME = tuple(Shared(n, 10_000_000, n > 1) for n in (1, 2, 3))
+# The same 10 MB on each number of ranks: five layers of 2 MB, of which each has its strip. So each
+# but the last reaches over 8 MB, and what is in gaps is read.
+SAME = tuple(Shared(n, 10_000_000, 2_000_000 + n * 8_000_000, n > 1) for n in (1, 2, 3))
+# … and one layer, of which strips lie one behind the other.
+FLAT = tuple(Shared(n, 10_000_000, 10_000_000, n > 1) for n in (1, 2, 3))
 
 
 def test_a_cut_is_new_where_all_runs_had_one_direction() -> None:
-    # Parts of 2 × 2 end where the second of two ends: one length of the data more than parts of
-    # 4 × 1, which lie one behind the other; of 3 × 3 two more.
-    assert new_cut(SAME, 4) == Cut((2, 2), 10_000_000)
-    assert new_cut(SAME, 6) == Cut((3, 2), 10_000_000)
-    assert new_cut(SAME, 9) == Cut((3, 3), 20_000_000)
+    # Four parts of 2 × 2 reach over four layers and half of one, 4 × 9 MB, and four strips over
+    # 4 × 8 + 2: one layer more. Nine of 3 × 3 are 9 × (8 + 2 / 3), and strips 9 × 8 + 2: two more.
+    assert new_cut(SAME, 4) == Cut((2, 2), 2_000_000)
+    assert new_cut(SAME, 6) == Cut((3, 2), 2_000_000)
+    assert new_cut(SAME, 9) == Cut((3, 3), 4_000_000)
+    # of one layer each strip is one piece, and halves of strips are not
+    assert new_cut(FLAT, 4) == Cut((2, 2), 10_000_000)
     # five ranks can only be in one row
     assert new_cut(SAME, 5) is None
     # four ranks have done it
-    assert new_cut((*SAME, Shared(4, 10_000_000, True)), 6) is None
+    assert new_cut((*SAME, SAME[2]._replace(ranks=4)), 6) is None
 
 
 def test_a_cut_matters_where_ranks_sieve_the_same_data() -> None:
     # each rank brings its own: nothing is cut
-    assert new_cut([Shared(n, n * 10_000_000, True) for n in (1, 2, 3)], 4) is None
+    own = [Shared(n, n * 10_000_000, n * 10_000_000, n > 1) for n in (1, 2, 3)]
+    assert new_cut(own, 4) is None
     # nobody reads what it writes back, or writes into what others write
     assert new_cut([run._replace(is_read=False) for run in SAME], 4) is None
     assert new_cut([run._replace(bytes=0) for run in SAME], 4) is None
@@ -42,11 +48,12 @@ def test_shared_are_files_that_all_write() -> None:
         "writes_begin": [100, 0, -1],
         "writes_end": [160, 500, -1],
         "bytes_read": [8, 0, 9],
+        "bytes_written": [90, 500, 0],
     }
     ranks = {"file": [0, 0, 1, 2], "writes": [3, 1, 7, 0]}
     columns = {"files": files, "file_rank": ranks}
-    assert shared(2, columns) == Shared(2, 60, True)
-    assert shared(1, columns) == Shared(1, 500, False)
+    assert shared(2, columns) == Shared(2, 60, 90, True)
+    assert shared(1, columns) == Shared(1, 500, 500, False)
 
 
 def runs(files_s: np.ndarray, counts: dict[str, np.ndarray], cut: tuple[Shared, ...]) -> Runs:
@@ -58,7 +65,7 @@ def runs(files_s: np.ndarray, counts: dict[str, np.ndarray], cut: tuple[Shared, 
 def test_what_may_be_written_besides_is_in_the_interval_alone() -> None:
     """Each rank writes 10 MB at 10 MB/s, so four take 4 s; 10 MB more are one second more."""
     counts = {"bytes_written": 1e7 * RANKS}
-    one, two = (runs(RANKS, counts, cut).predict(4) for cut in ((), SAME))
+    one, two = (runs(RANKS, counts, cut).predict(4) for cut in ((), FLAT))
     assert one.predicted_s == two.predicted_s
     assert one.interval_s[1] < 4.5 < 5 <= two.interval_s[1]
     words = "4 ranks may cut what they share in two directions, 2 × 2, which none of these runs did"

@@ -83,9 +83,7 @@ def _by(words: str, runs: Asked, kinds: Sequence[str], wanted: int) -> list[Form
     return [_form(words, runs.ranks, runs.of(kinds), runs.of(CALLS), wanted, at) for at in told]
 
 
-def _by_cut(
-    words: str, runs: Asked, kinds: Sequence[str], wanted: int, cut: Cut
-) -> list[Form]:
+def _by_cut(words: str, runs: Asked, kinds: Sequence[str], wanted: int, cut: Cut) -> list[Form]:
     """As much as that may be: where parts have gaps MPI-IO reads all before it writes it."""
     high = {kind: _expected(runs, (kind,), wanted).high for kind in KINDS}
     high["bytes_written"] += cut.more_bytes

@@ -1,7 +1,7 @@
-"""How ranks cut what they share. Of a grid that is written into one file each rank has a part; where
-all runs had 2 or 3 ranks, say, that was cut in one direction, and 4 may cut it in two, 2 × 2. Then
-parts have gaps in between in which those of others lie, and MPI-IO locks, reads and writes all from
-a part's begin to its end: no law of the number of ranks has that, as no run did it."""
+"""How ranks cut what they share. Of a grid that is written into one file each has a part; where all
+runs had 2 or 3 ranks, say, it was cut in one direction, and 4 may cut it in two, 2 × 2. Then parts
+have gaps in which those of others lie, and MPI-IO reads and writes all from a part's begin to its
+end: no law of the number of ranks has that, as no run did it."""
 
 from __future__ import annotations
 
@@ -19,11 +19,18 @@ SAME = 0.01
 
 class Shared(NamedTuple):
     """What all ranks write into files that they share, in one run: `bytes` is how long these are,
-    however often they are written. `is_read`: something of them is read, as data sieving does."""
+    `written` counts what is written again. `is_read`: something of them is read, as data sieving
+    does."""
 
     ranks: int
     bytes: int
+    written: int
     is_read: bool
+
+    @property
+    def between(self) -> float:
+        """How much of the data each further part reaches over: what lies in its gaps."""
+        return (self.written - self.bytes) / (self.ranks - 1)
 
 
 class Cut(NamedTuple):
@@ -37,8 +44,8 @@ class Cut(NamedTuple):
         sides = " × ".join(map(str, self.sides))
         return (
             f"{count(ranks, 'rank')} may cut what they share in two directions, {sides}, which none"
-            f" of these runs did: then up to {byte_count(self.more_bytes)} more are written, and all"
-            " is read before, which is in the interval and not in the laws"
+            f" of these runs did: then up to {byte_count(self.more_bytes)} more are written, and"
+            " all is read before, which is in the interval and not in the laws"
         )
 
 
@@ -48,14 +55,17 @@ def shared(ranks: int, columns: dict[str, Any]) -> Shared:
     writers = np.bincount(np.asarray(of_ranks["file"])[writes], minlength=len(files["path"]))
     begin, end = (np.asarray(files[f"writes_{edge}"]) for edge in ("begin", "end"))
     by_all = (writers == ranks) & (begin >= 0)
-    is_read = bool(np.any(np.asarray(files["bytes_read"])[by_all]))
-    return Shared(ranks, int((end - begin)[by_all].sum()), is_read)
+    read, written = (
+        int(np.asarray(files[f"bytes_{moved}"])[by_all].sum()) for moved in ("read", "written")
+    )
+    return Shared(ranks, int((end - begin)[by_all].sum()), written, read > 0)
 
 
 def new_cut(runs: Sequence[Shared], ranks: int) -> Cut | None:
     """Where so many ranks may cut in two directions the same data that all of these cut in one, and
-    sieve what they write. A part then ends up to a row of parts later, of each array: what is
-    written grows by all of the data at most for each part that lies beside another."""
+    sieve what they write. A strip of an array of several layers reaches over all layers but one,
+    and the strips share the last. Parts that lie beside each other in a strip reach over all of it,
+    so what is in one piece is written once more for each of them but the first."""
     sides = most_even(ranks)
     together = [run for run in runs if run.ranks > 1]
     if sides[1] == 1 or not together or any(most_even(run.ranks)[1] > 1 for run in together):
@@ -64,7 +74,8 @@ def new_cut(runs: Sequence[Shared], ranks: int) -> Cut | None:
     is_same = min(sizes) > 0 and max(sizes) <= (1 + SAME) * min(sizes)
     if not is_same or not any(run.is_read for run in together):
         return None
-    return Cut(sides, (sides[1] - 1) * max(sizes))
+    in_one = max(sizes) - max(together).between
+    return Cut(sides, round((sides[1] - 1) * max(in_one, 0)))
 
 
 def most_even(ranks: int) -> tuple[int, int]:
