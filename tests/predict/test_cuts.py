@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from tailrace.predict.asked import KINDS, Asked
 from tailrace.predict.cuts import Cut, Shared, new_cut, shared
@@ -26,6 +27,11 @@ def test_a_cut_is_new_where_all_runs_had_one_direction() -> None:
     assert new_cut(FLAT, 4) == Cut((2, 2), 10_000_000)
     # five ranks can only be in one row
     assert new_cut(SAME, 5) is None
+    # where MPI cuts, 2 × 2 is all that there is, in two directions or three; 8 may be 2 × 2 × 2
+    by_mpi = [run._replace(by_mpi=True) for run in SAME]
+    assert new_cut(by_mpi, 4) == Cut((2, 2), 2_000_000, is_chosen=True)
+    assert new_cut(by_mpi, 8) == Cut((4, 2), 2_000_000)
+    assert new_cut([*SAME[:2], by_mpi[2]], 4) == Cut((2, 2), 2_000_000)
     # four ranks have done it
     assert new_cut((*SAME, SAME[2]._replace(ranks=4)), 6) is None
 
@@ -51,7 +57,9 @@ def test_shared_are_files_that_all_write() -> None:
         "bytes_written": [90, 500, 0],
     }
     ranks = {"file": [0, 0, 1, 2], "writes": [3, 1, 7, 0]}
-    columns = {"files": files, "file_rank": ranks}
+    functions = {"name": ["MPI_Send", "MPI_Dims_create"]}
+    columns = {"files": files, "file_rank": ranks, "functions": {"name": ["MPI_Send"]}}
+    assert shared(2, columns | {"functions": functions}) == Shared(2, 60, 90, True, by_mpi=True)
     assert shared(2, columns) == Shared(2, 60, 90, True)
     assert shared(1, columns) == Shared(1, 500, 500, False)
 
@@ -81,3 +89,10 @@ def test_all_may_be_read_before_it_is_written() -> None:
     times_s = (counts["writes"] + counts["reads"]) / 1e3
     one, two = (runs(times_s, counts, cut).predict(4) for cut in ((), SAME))
     assert one.interval_s[1] < 5 < 8 <= two.interval_s[1]
+    # no other cut is possible where MPI chooses: what laws say is the least
+    by_mpi = tuple(run._replace(by_mpi=True) for run in SAME)
+    told = runs(times_s, counts, by_mpi).predict(4)
+    assert one.predicted_s == pytest.approx(4.4, rel=0.01)
+    assert told.predicted_s == pytest.approx(8, rel=0.01)
+    assert told.interval_s[0] <= 4.4
+    assert any(words.startswith("MPI_Dims_create cuts") for words in told.change.assumes)

@@ -62,15 +62,16 @@ def _counted(files: dict[str, Any]) -> list[int]:
 
 def forms(runs: Asked, wanted: int, cut: Cut | None = None) -> list[Form]:
     """Of a time, by what these runs asked for and one on `wanted` ranks will: by what is written,
-    as what is read may go the other way meanwhile, and by all that is moved. `cut`: how data may be
-    cut there, as in none of the runs."""
+    as what is read may go the other way meanwhile, and by all that is moved; the first is the
+    likeliest. `cut`: how data may be cut there, as in none of the runs."""
     written, moved = ("bytes_written",), ("bytes_written", "bytes_read")
     kinds = {"written": written} | ({"moved": moved} if runs.of(("bytes_read",)).any() else {})
     found: list[Form] = []
     for words, kind in kinds.items():
         if runs.of(kind).any():
-            found += _by(words, runs, kind, wanted)
-            found += _by_cut(words, runs, kind, wanted, cut) if cut else []
+            by_law = _by(words, runs, kind, wanted)
+            by_cut = _by_cut(words, runs, kind, wanted, cut) if cut else []
+            found += by_cut + by_law if cut and cut.is_chosen else by_law + by_cut
     return found
 
 
@@ -84,13 +85,18 @@ def _by(words: str, runs: Asked, kinds: Sequence[str], wanted: int) -> list[Form
 
 
 def _by_cut(words: str, runs: Asked, kinds: Sequence[str], wanted: int, cut: Cut) -> list[Form]:
-    """As much as that may be: where parts have gaps MPI-IO reads all before it writes it."""
-    high = {kind: _expected(runs, (kind,), wanted).high for kind in KINDS}
-    high["bytes_written"] += cut.more_bytes
-    high["bytes_read"] = max(high["bytes_read"], high["bytes_written"])
-    high["reads"] = max(high["reads"], high["writes"])
-    told = sum(high[kind] for kind in kinds), sum(high[kind] for kind in CALLS)
-    return [_form(words, runs.ranks, runs.of(kinds), runs.of(CALLS), wanted, told)]
+    """Parts have gaps, and before each write MPI-IO reads: by what is most likely, and as much as
+    laws leave open."""
+    expected = {kind: _expected(runs, (kind,), wanted) for kind in KINDS}
+    found = []
+    for edge in ("value", "high"):
+        told = {kind: getattr(number, edge) for kind, number in expected.items()}
+        told["bytes_written"] += cut.more_bytes
+        told["bytes_read"] += cut.more_bytes
+        told["reads"] = max(told["reads"], told["writes"])
+        both = sum(told[kind] for kind in kinds), sum(told[kind] for kind in CALLS)
+        found.append(_form(words, runs.ranks, runs.of(kinds), runs.of(CALLS), wanted, both))
+    return found
 
 
 def _expected(runs: Asked, kinds: Sequence[str], wanted: int) -> Between:
