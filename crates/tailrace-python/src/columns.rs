@@ -71,7 +71,7 @@ fn phases<'py>(py: Python<'py>, analysis: &Analysis) -> Dict<'py> {
 fn timeline<'py>(py: Python<'py>, timeline: &Timeline) -> Dict<'py> {
     let columns = PyDict::new(py);
     for (state, name) in ["useful", "io", "mpi"].into_iter().enumerate() {
-        let values: Vec<i64> = timeline.time.iter().map(|bin| bin[state]).collect();
+        let values: Vec<i64> = timeline.time.iter().flatten().map(|bin| bin[state]).collect();
         let table: Bound<'py, PyArray2<i64>> =
             PyArray1::from_vec(py, values).reshape([timeline.rows, timeline.bins])?;
         columns.set_item(name, table)?;

@@ -9,7 +9,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use tailrace_trace::{Trace, TraceError};
 
 use crate::accounts::longest::Span;
-use crate::accounts::timeline::{Row, Timeline};
+use crate::accounts::timeline::{Bytes, Row, Timeline};
 use crate::clocks::Clocks;
 use crate::desks::Desks;
 use crate::graph::area::Area;
@@ -109,6 +109,7 @@ pub(crate) fn run<'a>(
         slabs: of_each(&begins),
         until: [i64::MIN; 2],
         longest: Longest::new(options.longest),
+        bytes: Mutex::default(),
         is_shared: pool.is_some(),
         desks: Desks::new(if reads_in_no_order { threads } else { 0 }),
         total,
@@ -125,7 +126,9 @@ pub(crate) fn run<'a>(
         timeline.add(lane.row);
         ranks.extend(lane.ranks);
     }
-    let Run { graph, area, longest, .. } = run;
+    let Run { graph, area, longest, bytes, .. } = run;
+    let bytes = bytes.into_inner().expect("nothing panics while it is held");
+    bytes.iter().for_each(|bytes| timeline.add_bytes(bytes));
     Ok(Results { common, ranks, graph, area, timeline, longest, pool })
 }
 
@@ -231,6 +234,7 @@ struct Terms<'r, 'l> {
     common: &'r Common<'r>,
     horizon: i64,
     longest: &'r Mutex<&'l mut Longest<Span>>,
+    bytes: &'r Mutex<Vec<Bytes>>,
     desks: &'r Desks,
 }
 
@@ -250,6 +254,8 @@ struct Run<'a> {
     /// Since the window's begin, until when `slabs` and `ahead` hold everything.
     until: [i64; 2],
     longest: Longest<Span>,
+    /// Of the timeline, for as many lanes as are reduced at once.
+    bytes: Mutex<Vec<Bytes>>,
     /// Several threads share the work.
     is_shared: bool,
     desks: Desks,
@@ -261,7 +267,7 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn all(&mut self, lanes: &mut [Lane<'a>], progress: Progress<'_>) -> Result<(), TraceError> {
-        lanes.iter_mut().for_each(Lane::come_to_life);
+        lanes.iter_mut().for_each(|lane| lane.come_to_life(&self.bytes));
         let (begin, end) = (self.common.calendar.first(), self.common.window.end_ns);
         let mut width = self.first_width(end.saturating_sub(begin));
         let (mut reached, mut done) = (begin.saturating_sub(1), 0);
@@ -274,9 +280,10 @@ impl<'a> Run<'a> {
             };
             reached = next.min(end);
             let before = std::mem::replace(&mut done, now_done);
-            self.collect(reached);
-            if !self.is_shared {
-                self.replay();
+            if self.is_shared {
+                self.collect(reached);
+            } else {
+                self.replay_fresh(reached);
             }
             if !progress(done, self.total) {
                 return Err(interrupted());
@@ -284,17 +291,21 @@ impl<'a> Run<'a> {
             width = self.next_width(width, done - before);
         }
         self.finish(lanes)?;
-        self.replay();
-        self.collect(i64::MAX);
-        self.replay();
+        if self.is_shared {
+            self.replay();
+            self.collect(i64::MAX);
+            self.replay();
+        } else {
+            self.replay_fresh(i64::MAX);
+        }
         self.graph.finish();
         Ok(())
     }
 
     /// The ranks go on to `horizon`; how far they all came, and how many events they have taken.
     fn reduce(&mut self, lanes: &mut [Lane<'a>], horizon: i64) -> Result<(i64, u64), TraceError> {
-        let Self { common, fresh, fresh_edges, longest, desks, .. } = self;
-        let terms = Terms { common, horizon, longest: &Mutex::new(longest), desks };
+        let Self { common, fresh, fresh_edges, longest, bytes, desks, .. } = self;
+        let terms = Terms { common, horizon, longest: &Mutex::new(longest), bytes, desks };
         let handed = fresh.chunks_mut(self.ranks_per_lane);
         let handed = handed.zip(fresh_edges.chunks_mut(self.ranks_per_lane));
         let mut done =
@@ -305,8 +316,9 @@ impl<'a> Run<'a> {
     /// … while areas are found of the slab before, and the graph takes the one before that.
     fn at_once(&mut self, lanes: &mut [Lane<'a>], horizon: i64) -> Result<(i64, u64), TraceError> {
         let asked = self.may_ask();
-        let Self { graph, slabs, area, edges, ahead, longest, until, desks, .. } = self;
-        let terms = Terms { common: self.common, horizon, longest: &Mutex::new(longest), desks };
+        let Self { common, graph, slabs, area, edges, ahead, until, .. } = self;
+        let (longest, bytes, desks) = (&Mutex::new(&mut self.longest), &self.bytes, &self.desks);
+        let terms = Terms { common, horizon, longest, bytes, desks };
         let handed = self.fresh.par_chunks_mut(self.ranks_per_lane);
         let handed = handed.zip(self.fresh_edges.par_chunks_mut(self.ranks_per_lane));
         let reduce = || {
@@ -325,7 +337,7 @@ impl<'a> Run<'a> {
         let ranks = self.fresh.iter_mut().zip(&mut self.fresh_edges);
         let (mut ranks, common, longest) = (ranks, self.common, &mut self.longest);
         lanes.iter_mut().try_for_each(|lane| {
-            lane.each(|rank| {
+            lane.each(&self.bytes, |rank| {
                 rank.finish()?;
                 longest.offer(&mut rank.longest);
                 let (slab, edges) = ranks.next().expect("there is one for each rank");
@@ -357,11 +369,18 @@ impl<'a> Run<'a> {
         self.until[0] = self.until[1];
     }
 
-    /// Brings the graph as far as the ranks.
+    /// Brings the graph as far as the ranks, all until `reached`: one thread does so after each
+    /// slab, and what the slab was written into is used again while it is in the cache.
+    fn replay_fresh(&mut self, reached: i64) {
+        let until = reached.saturating_sub(self.common.window.begin_ns);
+        let asked = self.graph.has_vertices();
+        self.area.pass(&mut self.fresh_edges, until, asked, &mut self.fresh);
+        self.graph.take(&mut self.fresh, until);
+    }
+
+    /// … where several threads have two slabs under way.
     fn replay(&mut self) {
-        if self.is_shared {
-            self.graph.take(&mut self.slabs, self.until[0]);
-        }
+        self.graph.take(&mut self.slabs, self.until[0]);
         let asked = self.may_ask();
         self.area.pass(&mut self.edges, self.until[1], asked, &mut self.ahead);
         self.hand_on();
@@ -392,8 +411,8 @@ impl<'a> Run<'a> {
 }
 
 impl Lane<'_> {
-    fn come_to_life(&mut self) {
-        self.each(|rank| {
+    fn come_to_life(&mut self, bytes: &Mutex<Vec<Bytes>>) {
+        self.each(bytes, |rank| {
             rank.come_to_life();
             Ok(())
         })
@@ -406,11 +425,11 @@ impl Lane<'_> {
         terms: Terms<'_, '_>,
         (slabs, edges): (&mut [Slab], &mut [Edges]),
     ) -> Result<(i64, u64), TraceError> {
-        let Terms { common, horizon, longest, desks } = terms;
+        let Terms { common, horizon, longest, bytes, desks } = terms;
         let lock = || longest.lock().expect("nothing panics while it is held");
         let mut handed = slabs.iter_mut().zip(edges);
         let mut all = NOTHING;
-        self.each(|rank| {
+        self.each(bytes, |rank| {
             let handed = handed.next().expect("there is one for each rank");
             take_up(rank, (&mut *handed.0, &mut *handed.1));
             rank.bar = lock().bar();
@@ -427,17 +446,21 @@ impl Lane<'_> {
         Ok(all)
     }
 
-    /// Lends the row to one rank after another.
+    /// Lends the row to one rank after another, with memory for bytes.
     fn each(
         &mut self,
+        bytes: &Mutex<Vec<Bytes>>,
         mut work: impl FnMut(&mut Rank<'_>) -> Result<(), TraceError>,
     ) -> Result<(), TraceError> {
+        let spare = || bytes.lock().expect("nothing panics while it is held");
+        self.row.bytes = spare().pop().unwrap_or_default();
         for rank in &mut self.ranks {
             rank.timeline = std::mem::take(&mut self.row);
             let done = work(rank);
             self.row = std::mem::take(&mut rank.timeline);
             done?;
         }
+        spare().push(std::mem::take(&mut self.row.bytes));
         Ok(())
     }
 }

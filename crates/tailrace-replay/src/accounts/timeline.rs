@@ -33,8 +33,8 @@ pub struct Timeline {
     pub bins: usize,
     pub rows: usize,
     pub ranks_per_row: usize,
-    /// By row, then bin, then [`State`].
-    pub time: Vec<[i64; 3]>,
+    /// By row, then bin, then [`State`]: rows stay where they were filled.
+    pub time: Vec<Vec<[i64; 3]>>,
     /// By bin: bytes read, bytes written, spread evenly over the duration of the calls that moved
     /// them.
     pub bytes: Vec<[u64; 2]>,
@@ -58,9 +58,13 @@ impl Timeline {
 
     /// The next row is full.
     pub(crate) fn add(&mut self, row: Row) {
-        self.time.extend(row.time);
-        for (bytes, of_row) in self.bytes.iter_mut().zip(row.bytes) {
-            (0..2).for_each(|direction| bytes[direction] += of_row[direction]);
+        self.time.push(row.time);
+    }
+
+    /// Bytes that were moved by some rows.
+    pub(crate) fn add_bytes(&mut self, more: &[[u64; 2]]) {
+        for (bytes, more) in self.bytes.iter_mut().zip(more) {
+            (0..2).for_each(|direction| bytes[direction] += more[direction]);
         }
     }
 
@@ -70,11 +74,7 @@ impl Timeline {
 
     /// By bin: the mean number of ranks in a file call.
     pub fn ranks_in_io(&self) -> Vec<f64> {
-        let io = |bin: usize| {
-            (0..self.rows)
-                .map(|row| self.time[row * self.bins + bin][State::Io as usize])
-                .sum::<i64>()
-        };
+        let io = |bin: usize| self.time.iter().map(|row| row[bin][State::Io as usize]).sum::<i64>();
         (0..self.bins).map(|bin| io(bin) as f64 / self.bin as f64).collect()
     }
 }
@@ -85,8 +85,11 @@ pub(crate) struct Row {
     bin: i64,
     time: Vec<[i64; 3]>,
     /// None as long as none moved: many ranks of many runs move none.
-    bytes: Vec<[u64; 2]>,
+    pub bytes: Bytes,
 }
+
+/// By bin. Of which row they are is not asked: who fills one row after another needs no more.
+pub(crate) type Bytes = Vec<[u64; 2]>;
 
 impl Row {
     /// The bin of a moment; the window's end belongs to the last.
@@ -96,12 +99,7 @@ impl Row {
 
     /// Adds time in `state` from `begin` to `end`.
     pub(crate) fn add(&mut self, state: State, begin: i64, end: i64) {
-        self.add_from(self.bin_of(begin), state, (begin, end));
-    }
-
-    /// … that begins in the bin.
-    fn add_from(&mut self, mut bin: usize, state: State, (begin, end): (i64, i64)) {
-        let mut from = begin;
+        let (mut bin, mut from) = (self.bin_of(begin), begin);
         while from < end {
             let to = end.min((bin as i64 + 1) * self.bin);
             self.time[bin][state as usize] += to - from;
@@ -169,9 +167,10 @@ impl Pen {
         self.edge
     }
 
-    /// Time in the bin.
-    pub(crate) fn put(&mut self, state: State, time: i64) {
-        self.time[state as usize] += time;
+    /// Time in the bin, by [`State`].
+    #[inline]
+    pub(crate) fn put(&mut self, time: [i64; 3]) {
+        (0..3).for_each(|state| self.time[state] += time[state]);
     }
 
     /// Bytes that moved in the bin.
@@ -212,15 +211,18 @@ impl Pen {
         self.totals
     }
 
-    #[cold]
+    #[inline(never)]
     fn turn(&mut self, row: &mut Row, state: State, begin: i64, end: i64) {
+        let state = state as usize;
+        self.time[state] += self.edge - begin;
         self.flush(row);
-        let first = if begin < self.edge { self.bin } else { row.bin_of(begin) };
-        row.add_from(first, state, (begin, end));
-        self.totals[state as usize] += end - begin;
-        // Mostly the next: no need to divide.
-        self.bin = if end < self.edge + row.bin { self.bin + 1 } else { row.bin_of(end) };
-        self.edge = (self.bin as i64 + 1) * row.bin;
+        (self.bin, self.edge) = (self.bin + 1, self.edge + row.bin);
+        while self.edge < end {
+            row.time[self.bin][state] += row.bin;
+            self.totals[state] += row.bin;
+            (self.bin, self.edge) = (self.bin + 1, self.edge + row.bin);
+        }
+        self.time[state] = end - (self.edge - row.bin);
     }
 }
 

@@ -69,12 +69,13 @@ impl Waits {
         }
     }
 
-    /// Time in `state` from `at` on until some time before the edge.
-    pub(crate) fn put(&mut self, at: i64, state: State, time: i64) {
+    /// Time by [`State`] from `at` on until some time before the edge.
+    #[inline]
+    pub(crate) fn put(&mut self, at: i64, time: ByState) {
         if let Some(stretch) = self.stretches.get_mut(self.at)
             && at >= stretch.begin
         {
-            stretch.spent[state as usize] += time;
+            (0..3).for_each(|state| stretch.spent[state] += time[state]);
         }
     }
 

@@ -252,8 +252,12 @@ impl<'a> Graph<'a> {
         }
         self.replay_until(horizon);
         self.settle();
-        let chains = self.chains.iter_mut().zip(&mut self.vertices);
-        chains.for_each(|(chain, vertices)| chain.forget_replayed(vertices));
+        for ((chain, vertices), slab) in self.chains.iter_mut().zip(&mut self.vertices).zip(slabs) {
+            chain.forget_replayed(vertices);
+            if !copies && vertices.is_empty() && slab.vertices.is_empty() {
+                std::mem::swap(vertices, &mut slab.vertices); // memory for the next
+            }
+        }
         while self.waiting() > MOST_WAITING {
             self.force();
             self.settle();

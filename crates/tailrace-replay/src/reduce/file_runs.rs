@@ -5,7 +5,6 @@ use tailrace_trace::Columns;
 use tailrace_trace::columns::LONG;
 
 use crate::accounts::longest::Span;
-use crate::accounts::timeline::State;
 use crate::graph::edges::Keys;
 use crate::longest::Bar;
 use crate::reduce::Rank;
@@ -47,10 +46,9 @@ impl Rank<'_> {
         }
         let useful = at - first - io + (first - thread.at);
         (thread.at, thread.useful, thread.io) = (at, thread.useful + useful, thread.io + io);
-        for (state, time) in [(State::Useful, useful), (State::Io, io)] {
-            self.pen.put(state, time);
-            self.waits.put(before, state, time);
-        }
+        let time = [useful, io, 0]; // by state
+        self.pen.put(time);
+        self.waits.put(before, time);
         let mut moved = 0;
         if let (true, Some(way)) = (step.bytes > 0, step.access.direction()) {
             let bytes = step.bytes.saturating_mul(calls as u64);

@@ -137,7 +137,8 @@ impl Rows<'_> {
             let end = begin + i64::from(duration);
             let span = (begin, end);
             if end > soon {
-                if !self.cross(step, reached, span) {
+                let begins_run = !self.is_inside && is_run(&rows.shapes[taken..], shape);
+                if !self.cross(step, begins_run, reached, span) {
                     break;
                 }
                 soon = self.limits.soon();
@@ -171,18 +172,24 @@ impl Rows<'_> {
         (taken, named, reached)
     }
 
-    /// Whether the next row, which comes after `reached` and may end a bin, is to be taken here: a
-    /// call in MPI then goes on in the next, or what comes before it does.
+    /// Whether the next row, which comes after `reached` and may end a bin, is to be taken here: it
+    /// then goes on in the next, or what comes before it does. `begins_run`: a loop of file calls is
+    /// taken apart.
     #[inline(never)]
-    fn cross(&mut self, step: &Step, reached: i64, (begin, end): (i64, i64)) -> bool {
+    fn cross(
+        &mut self,
+        step: &Step,
+        begins_run: bool,
+        reached: i64,
+        (begin, end): (i64, i64),
+    ) -> bool {
         let limits = self.limits;
         if begin > limits.begin || end > limits.end {
             return false;
         }
         let edge = limits.edge;
         let is_taken = match step.plan {
-            // What takes no time at the bin's end belongs to the next.
-            Plan::File => begin < edge && end <= edge,
+            Plan::File => !begins_run,
             Plan::Leave => self.may_leave(step),
             Plan::MpiIo => !self.is_inside,
             Plan::Other => false,
@@ -194,11 +201,13 @@ impl Rows<'_> {
         self.put_down(reached, self.useful);
         let (before, useful) =
             if self.is_inside { (State::Mpi, 0) } else { (State::Useful, begin - reached) };
-        for (state, begin, end) in [(before, reached, begin), (State::Mpi, begin, end)] {
+        let (during, io) =
+            if step.plan == Plan::File { (State::Io, end - begin) } else { (State::Mpi, 0) };
+        for (state, begin, end) in [(before, reached, begin), (during, begin, end)] {
             self.pen.stroke(self.timeline, state, begin, end);
             self.waits.pass(state, begin, end);
         }
-        self.put_down = PutDown { until: end, useful: self.useful + useful, io: self.io };
+        self.put_down = PutDown { until: end, useful: self.useful + useful, io: self.io + io };
         self.limits.edge = self.pen.edge().min(self.waits.edge(end));
         true
     }
@@ -209,11 +218,9 @@ impl Rows<'_> {
         let before = self.put_down;
         let (outside, in_files) = (useful - before.useful, self.io - before.io);
         let in_mpi = reached - before.until - in_files - outside;
-        for (state, time) in [(State::Useful, outside), (State::Io, in_files), (State::Mpi, in_mpi)]
-        {
-            self.pen.put(state, time);
-            self.waits.put(before.until, state, time);
-        }
+        let time = [outside, in_files, in_mpi]; // by state
+        self.pen.put(time);
+        self.waits.put(before.until, time);
     }
 
     /// Time from the end of the event before to the next.
@@ -283,7 +290,7 @@ impl Rows<'_> {
         if let Some(way) = way {
             let bytes = &mut self.thread.bytes[way];
             *bytes = bytes.saturating_add(step.bytes);
-            self.pen.put_bytes(way, step.bytes);
+            self.pen.moved(self.timeline, way, step.bytes, begin, end);
         }
         self.edges.moved.push(way.map_or(0, |_| step.moved()));
         self.thread.uses.add(step.file, step.access, (begin, end));
