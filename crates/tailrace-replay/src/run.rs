@@ -31,8 +31,12 @@ const SLAB_ALONE: u64 = 1 << 13;
 const SLAB_TOGETHER: u64 = 1 << 17;
 const SLAB_FOR_THE_GRAPH: u64 = 1 << 15;
 const FEW_RANKS: usize = 1 << 3;
-/// … but so many of each rank at least where there are many ranks.
-const SLAB_OF_A_RANK: u64 = 1 << 6;
+/// … but where there are many ranks so many of each, since in each slab what is known of a rank
+/// comes into the cache again, and so many in all, since more would take too much memory; but fewer
+/// of each rank in no case.
+const SLAB_OF_A_RANK: u64 = 1 << 8;
+const SLAB_OF_MANY: u64 = 1 << 18;
+const LEAST_OF_A_RANK: u64 = 1 << 6;
 const MANY: u64 = 1 << 6;
 /// Room for so many of the longest calls of a rank is not kept for the next slab.
 const MANY_LONGEST: usize = 1 << 8;
@@ -85,8 +89,8 @@ pub(crate) fn run<'a>(
     let mut lanes = lanes(trace, common, &timeline);
     let ranks = || lanes.iter().flat_map(|lane| &lane.ranks);
     let begins: Vec<i64> = ranks().map(Rank::birth).collect();
-    let many = SLAB_OF_A_RANK * (begins.len() as u64).saturating_sub(MANY);
     let pool = pool(options, total)?;
+    let many = slab_of(begins.len() as u64);
     let slab_events = match (options.slab, &pool) {
         (0, None) => SLAB_ALONE,
         (0, Some(_)) => SLAB_TOGETHER,
@@ -130,6 +134,12 @@ pub(crate) fn run<'a>(
     let bytes = bytes.into_inner().expect("nothing panics while it is held");
     bytes.iter().for_each(|bytes| timeline.add_bytes(bytes));
     Ok(Results { common, ranks, graph, area, timeline, longest, pool })
+}
+
+/// Events of a slab of so many ranks, at least.
+fn slab_of(ranks: u64) -> u64 {
+    let beyond = ranks.saturating_sub(MANY);
+    (SLAB_OF_A_RANK * beyond).min(SLAB_OF_MANY).max(LEAST_OF_A_RANK * beyond)
 }
 
 fn of_each<T: Default>(ranks: &[i64]) -> Vec<T> {
