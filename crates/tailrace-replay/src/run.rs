@@ -294,6 +294,7 @@ impl<'a> Run<'a> {
                 self.collect(reached);
             } else {
                 self.replay_fresh(reached);
+                self.graph.hand_back(&mut self.fresh);
             }
             if !progress(done, self.total) {
                 return Err(interrupted());

@@ -278,6 +278,21 @@ mod tests {
     }
 
     #[test]
+    fn rows_that_are_filled_one_after_another_share_memory_for_bytes() {
+        let mut timeline = Timeline::new(100, 2, 10);
+        let (mut first, mut second) = (timeline.row_to_fill(), timeline.row_to_fill());
+        first.spread(1, 10, 5, 35); // 1, 4, 3, 2: see below
+        second.bytes = std::mem::take(&mut first.bytes);
+        second.spread(1, 20, 0, 40); // 5 in each
+        timeline.add_bytes(&second.bytes);
+        assert_eq!(timeline.bytes[..5].iter().map(|b| b[1]).collect::<Vec<_>>(), [6, 9, 8, 7, 0]);
+        first.add(State::Io, 5, 35);
+        timeline.add(first);
+        timeline.add(second);
+        assert_eq!((timeline.time[0][0], timeline.time[1][0]), ([0, 5, 0], [0; 3]));
+    }
+
+    #[test]
     fn bytes_are_spread_by_time_and_none_is_lost() {
         let mut row = row(100);
         // 5 + 10 + 10 + 5 ns of 30: 1, 3 (of 5), 3 (of 8.33), the rest

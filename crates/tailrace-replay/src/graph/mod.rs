@@ -252,12 +252,8 @@ impl<'a> Graph<'a> {
         }
         self.replay_until(horizon);
         self.settle();
-        for ((chain, vertices), slab) in self.chains.iter_mut().zip(&mut self.vertices).zip(slabs) {
-            chain.forget_replayed(vertices);
-            if !copies && vertices.is_empty() && slab.vertices.is_empty() {
-                std::mem::swap(vertices, &mut slab.vertices); // memory for the next
-            }
-        }
+        let chains = self.chains.iter_mut().zip(&mut self.vertices);
+        chains.for_each(|(chain, vertices)| chain.forget_replayed(vertices));
         while self.waiting() > MOST_WAITING {
             self.force();
             self.settle();
@@ -265,6 +261,17 @@ impl<'a> Graph<'a> {
         let Around { crossings, messages, collectives, .. } = &self.around;
         if crossings.is_crowded(messages.len() + collectives.len()) {
             self.sweep();
+        }
+    }
+
+    /// Hands back, by rank, what it has not replayed: that is to come again before what comes next.
+    /// So its memory is used again, too.
+    pub(crate) fn hand_back(&mut self, slabs: &mut [Slab]) {
+        for ((chain, vertices), slab) in self.chains.iter_mut().zip(&mut self.vertices).zip(slabs) {
+            if slab.vertices.is_empty() {
+                std::mem::swap(vertices, &mut slab.vertices);
+                chain.until = 0;
+            }
         }
     }
 
@@ -329,5 +336,44 @@ impl<'a> Graph<'a> {
 
     fn waiting(&self) -> usize {
         self.chains.iter().map(Chain::waiting).sum()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tailrace_trace::tables::Communicator;
+
+    use super::*;
+    use crate::graph::vertex::{Deed, Entry, Family, Gives, Site, Waits};
+
+    /// Enters a collective of all after nothing but useful time, and leaves at 50.
+    fn meets(at: i64) -> Vertex {
+        let (number, family, gives, waits) = (0, Family::Ordinary, Gives::All, Waits::All);
+        let deed = Deed::Meet(Entry { communicator: 0, number, family, gives, waits });
+        Vertex { at, since: 50, useful: at, io: 0, areas: 0, owns: 0, site: Site::default(), deed }
+    }
+
+    #[test]
+    fn what_is_handed_back_comes_again_in_the_same_memory() {
+        let members = [0, 1].into_iter().collect();
+        let communicators = vec![Communicator { identity: 0, members, remote: None }];
+        let tables = Tables { ranks: 2, communicators, ..Tables::default() };
+        let mut graph = Graph::new(&tables, &[0, 0], &Options::default(), 100);
+        let mut slabs: [Slab; 2] = Default::default();
+        slabs[0].vertices.push(meets(5));
+        let memory = slabs[0].vertices.as_ptr();
+        // Rank 1 enters after 20: rank 0 waits for it.
+        graph.take(&mut slabs, 20);
+        assert!(graph.has_vertices() && slabs[0].is_empty());
+        graph.hand_back(&mut slabs);
+        assert!(!graph.has_vertices());
+        assert_eq!((slabs[0].vertices.len(), slabs[0].vertices.as_ptr()), (1, memory));
+        slabs[1].vertices.push(meets(30));
+        graph.take(&mut slabs, 60);
+        assert!(!graph.has_vertices());
+        // Rank 0 goes on when rank 1 enters, 25 after it did, and rank 1 at once.
+        assert_eq!(graph.ahead().iter().map(|clocks| clocks.net).collect::<Vec<_>>(), [25, 0]);
+        graph.hand_back(&mut slabs);
+        assert_eq!((slabs[0].vertices.len(), slabs[0].vertices.as_ptr()), (0, memory));
     }
 }
