@@ -34,6 +34,8 @@ WORTH_NAMING = 0.1
 # opens are not paid for.
 REOPENED = 20
 FEW_REQUESTS = 4
+# A file that is written to so seldom is opened to be read.
+SELDOM_WRITTEN = 0.1
 # Libraries that keep tables in a file of where its data lie; they read so much of them at most.
 WITH_TABLES = ("hdf5", "netcdf")
 TABLES_BYTES = 64 * 1024
@@ -327,7 +329,8 @@ def _opened_again(evidence: Evidence, rows: np.ndarray, facts: str) -> Cause:
     name, verb = where_of(evidence, rows), "is" if len(rows) == 1 else "are"
     each = use.calls(*MOVING_KINDS) / use.calls("open")
     text = f"{name} {verb} opened {use.calls('open'):,} times, for {each:.1f} requests each time"
-    advised = "" if use.calls("write") else "read"
+    # it may have been made before it was read
+    advised = "" if use.calls("write") >= SELDOM_WRITTEN * use.calls("open") else "read"
     return Cause(Kind.REOPENED, text, facts, only_row(rows), advised=advised)
 
 

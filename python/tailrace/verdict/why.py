@@ -105,6 +105,8 @@ WITH_FLAGS = ("pwritev2", "pwritev64v2")
 # So much more moved than asked for is amplified.
 AMPLIFIED = 1.5
 JUMPING = 0.2
+# Locks beside so few other calls are for none of these.
+FEW_BESIDE_LOCKS = 0.1
 # Libraries whose files are one by MPI-IO, where ranks share them.
 ON_MPIIO = ("hdf5", "netcdf", "pnetcdf")
 
@@ -143,7 +145,9 @@ def what_takes_longest(evidence: Evidence) -> tuple[str, str]:
 
 
 def _advice(evidence: Evidence, cause: Cause) -> str:
-    return advice(cause.code, cause.advised or _library(evidence, cause), evidence.mpi)
+    library = _library(evidence, cause)
+    advised = library if library == "sqlite" else cause.advised or library
+    return advice(cause.code, advised, evidence.mpi)
 
 
 def _library(evidence: Evidence, cause: Cause) -> str:
@@ -193,7 +197,8 @@ def _cause_by_kind(evidence: Evidence) -> Cause:
         ("read",): lambda evidence: _moving(evidence, "read"),
         ("write",): lambda evidence: _moving(evidence, "write"),
     }
-    free = not use.waits_for_locks and use.time_ns("lock") < use.time_ns()
+    others = use.calls(*KINDS) - use.calls("lock")
+    free = not use.waits_for_locks and others >= FEW_BESIDE_LOCKS * use.calls("lock")
     if free:
         del groups[("lock",)]  # whatever they are for makes their number
     kinds = max(groups, key=lambda kinds: use.time_ns(*kinds))
