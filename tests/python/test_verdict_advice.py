@@ -258,6 +258,12 @@ def test_who_copies_a_file_is_not_told_to_call_mpiio(function, advised):
     found = judge(Evidence(program.columns())).findings
     (who,) = [finding for finding in found if finding.code == "serial_writer"]
     assert who.advice.startswith(advised)
+    # nor is a single process told to write to another file system
+    single = Program([rows[0]], 10 * SECOND, 10 * SECOND, 8 * SECOND)
+    (rate,) = judge(Evidence(single.columns())).findings
+    assert rate.finding == "writing restart.bak at 500 MB/s"
+    alone = "compare with what the file system can do"
+    assert rate.advice.startswith(alone if function == "pwrite" else "copy while there is somethin")
 
 
 @pytest.mark.parametrize(

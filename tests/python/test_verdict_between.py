@@ -104,6 +104,36 @@ def test_what_a_flush_hands_over_is_not_called_compressing(function, said):
     assert finding.advice.startswith("call H5Fflush less often") == (function == "H5Fflush")
 
 
+def test_lines_that_open_and_close_files_too_are_no_parsing():
+    """Of what follows a call from there, 1000 calls are reads: of 1100 that is more than nine
+    tenths, of 1200 less; what lies between is what an open takes to begin, too."""
+    for opens, said in ((50, True), (100, False)):
+        columns = ran(read(50 * MILLISECOND, TEXT, 40 * MB, 1000), 3.0)
+        columns["places"] |= {name: np.array([opens]) for name in ("opens", "closes")}
+        assert (found(columns) is not None) == said
+
+
+def test_objects_of_python_are_pickled():
+    finding = found(ran(write(50 * MILLISECOND, b"/run/state.pkl", 40 * MB, 1000), 3.0))
+    assert "state.pkl (pickling, or what else" in finding.finding
+    assert finding.advice.startswith("keep numbers in arrays (numpy.save)")
+    finding = found(ran(read(50 * MILLISECOND, b"/run/state.pickle", 40 * MB, 1000), 3.0))
+    assert "state.pickle (unpickling, or what else" in finding.finding
+    assert finding.advice.endswith("or read once and keep it")
+
+
+def test_a_database_is_no_text():
+    """By what stands on the way of the calls, whatever the file is called; and by its name."""
+    for path, library in ((b"/run/state.db", "/lib/libsqlite3.so.0"), (b"/run/state.sqlite", "")):
+        ways = ((write, "writes to", "executemany"), (read, "reads of", "by an index"))
+        for call, moves, advice in ways:
+            columns = ran(call(50 * MILLISECOND, path, 40 * MB, 1000), 3.0, library=library)
+            finding = found(columns)
+            of = f"999 {moves} {path.decode()[5:]}"
+            assert f"{of} (what SQLite does to find and fill its pages, or" in finding.finding
+            assert advice in finding.advice
+
+
 def test_it_comes_first_where_it_takes_more_than_the_calls():
     columns = ran(write(SECOND, TEXT, 40 * MB, 1000), 3.0)
     headline = judge(Evidence(columns)).headline

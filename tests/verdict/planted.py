@@ -3,9 +3,11 @@ mpi4py are started under mpiexec."""
 
 import contextlib
 import csv
+import fcntl
 import json
 import os
 import pickle
+import shutil
 import sqlite3
 import sys
 import time
@@ -79,6 +81,45 @@ def sqlite_rows():
     for step in range(40):
         rows.execute("insert into steps values (?)", (step,))
         rows.commit()
+
+
+def sqlite_table():
+    """One transaction of many rows."""
+    rows = sqlite3.connect("rows.db")
+    rows.execute("create table steps (step integer, text text)")
+    steps = ((step, f"step {step} of the run") for step in range(400_000))
+    rows.executemany("insert into steps values (?, ?)", steps)
+    rows.commit()
+
+
+def read_small_files():
+    """On one line, so that all calls come from one place."""
+    for i in range(1000):
+        Path(f"part.{i}").write_text("a few words")
+    for _ in range(10):
+        for i in range(1000):
+            Path(f"part.{i}").read_text()
+
+
+def lock_each_step():
+    """Nothing is done under the lock."""
+    with Path("lock").open("w") as file:
+        for _ in range(100_000):
+            fcntl.flock(file, fcntl.LOCK_EX)
+            fcntl.flock(file, fcntl.LOCK_UN)
+
+
+def pickle_objects():
+    objects = [{"step": step, "value": step / 7} for step in range(200_000)]
+    with Path("state.pkl").open("wb") as file:
+        for begin in range(0, len(objects), 500):
+            pickle.dump(objects[begin : begin + 500], file)
+
+
+def copy_files():
+    Path("field").write_bytes(bytes(64 << 20))
+    for step in range(12):
+        shutil.copy("field", f"field.{step}")
 
 
 def replace_record():

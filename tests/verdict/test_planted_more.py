@@ -194,7 +194,16 @@ PYTHON = {
     "wait_for_file": Expected(1, r"40,\d{3} look-ups of", "inotify"),
     "list_directory": Expected(1, r"[\d,]+ listings of", "list a directory once"),
     "read_lines_unbuffered": Expected(1, r"30,001 small reads of 1 B on average", "gather"),
-    "sqlite_rows": Expected(1, r"\d+ fdatasyncs of \S+ \S+ each take", "synchronise once"),
+    "sqlite_rows": Expected(1, r"\d+ fdatasyncs of \S+ \S+ each take", "into one transaction"),
+    "sqlite_table": Expected(
+        1, r"[Ww]hat lies between [\d,]+ writes to rows\.db \(what SQLite does", "executemany"
+    ),
+    "read_small_files": Expected(1, r"1,\d{3} files of", "put the small", ("between_calls",)),
+    "lock_each_step": Expected(1, r"200,000 lock calls of \S+ \S+ each", "", ("many_files",)),
+    "pickle_objects": Expected(
+        1, r"[Ww]hat lies between [\d,]+ writes to state\.pkl \(pickling", "numpy.save"
+    ),
+    "copy_files": Expected(1, r"writing 1[23] files at", "a link, or a clone"),
     "replace_record": Expected(1, r"60 (fsyncs|renames) of \S+ \S+ each", ""),
     "compute_only": Expected(1, NO_IO, "", (*ALL_OF_IO, "network")),
 }

@@ -3,9 +3,9 @@
 from tailrace.verdict.advice_libraries import (
     FLUSH_HDF5,
     FLUSH_NETCDF,
+    OF_CALLS_BETWEEN,
     OF_SHARED_FILES,
-    QUICKER_HDF5,
-    QUICKER_NETCDF,
+    OF_SQLITE,
     SYNCHRONISED_BY,
 )
 from tailrace.verdict.advice_open_mpi import ADVICE_OPEN_MPI
@@ -47,6 +47,7 @@ _MOVED_BY_NETCDF = (
     f"first nc_enddef, or {_ROOM}; in netCDF-4 files choose chunks that match, or enlarge the "
     "cache: nc_set_chunk_cache"
 )
+_LINK = "a link, or a clone as of cp --reflink, moves no bytes"
 _BACK = "keep in memory what was written and is needed again"
 
 _WINDOWS = (
@@ -68,7 +69,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "synchronising": _SYNCHRONISE,
         "collective": _EQUAL_PARTS,
         "copied": "copy while the ranks compute (a thread, another process), or let each rank copy "
-        "a part; a link, or a clone as of cp --reflink, moves no bytes",
+        f"a part; {_LINK}",
     },
     "serial_reader": {
         "": "read the parts on the ranks that need them, or read once and MPI_Bcast",
@@ -328,6 +329,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "as memory is copied",
         "read": "compare with what the file system can do (tailrace bench h5perf); read less, or "
         "from node-local storage",
+        "copied": f"copy while there is something to compute (a thread, another process); {_LINK}",
         "same": "if these are the same bytes, read on one rank and MPI_Bcast",
         "direct": "with O_DIRECT each request waits for the device: keep several under way "
         "(aio_write, aio_read, io_uring), or open without it",
@@ -392,12 +394,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "write packed": "compress by a lower level or a quicker method, or write fewer values",
         "read packed": "read once and keep what was unpacked, or use a method that unpacks more "
         "quickly (zstd, lz4)",
-        "flush of hdf5": FLUSH_HDF5,
-        "flush of netcdf": FLUSH_NETCDF,
-        "write hdf5": f"{QUICKER_HDF5}; or write fewer values",
-        "read hdf5": f"{QUICKER_HDF5}; or read once and keep it",
-        "write netcdf": f"{QUICKER_NETCDF}; or write fewer values",
-        "read netcdf": f"{QUICKER_NETCDF}; or read once and keep it",
+        **OF_CALLS_BETWEEN,
     },
     "outputs": {"": "write less often, or less each time, where that serves as well"},
     "load_imbalance": {
@@ -480,6 +477,8 @@ ADVICE: dict[str, dict[str, str]] = {
 
 def advice(code: str, library: str = "", mpi: str = "") -> str:
     """`mpi`: as the trace names the MPI library."""
+    if library == "sqlite" and code in OF_SQLITE:
+        return OF_SQLITE[code]
     words = ADVICE.get(code, {})
     if "Open MPI" in mpi:
         words = words | ADVICE_OPEN_MPI.get(code, {})

@@ -1,4 +1,5 @@
-"""What is advised about files of HDF5, netCDF and PnetCDF, where several findings say it."""
+"""What is advised about files of HDF5, netCDF and PnetCDF, where several findings say it, and about
+SQLite's databases."""
 
 # A collective call merges what ranks ask for in it side by side. Where each rank goes on where it
 # ended, what lies beside its request is its own next one, of a later call.
@@ -39,12 +40,62 @@ SYNCHRONISED_BY = {
 }
 
 # What is done to numbers on their way to these files, and back.
-QUICKER_HDF5 = (
+_QUICKER_HDF5 = (
     "where it is compressed, do so by a lower level (H5Pset_deflate, in h5py compression_opts), by "
     "a quicker filter (lzf), or not at all; keep numbers in memory in the file's own type, which "
     "needs no conversion"
 )
-QUICKER_NETCDF = (
+_QUICKER_NETCDF = (
     "where it is compressed, do so by a lower level (nc_def_var_deflate, in Python complevel), or "
     "not at all; keep numbers in memory in the file's own type, which needs no conversion"
 )
+
+_TRANSACTIONS = "put many changes into one transaction (BEGIN … COMMIT)"
+_JOURNAL = (
+    f"{_TRANSACTIONS}: each makes a journal and removes it; or keep one: PRAGMA journal_mode=WAL"
+)
+_LOCKING = "or PRAGMA locking_mode=EXCLUSIVE where no other process uses the file"
+_PAGES = (
+    "SQLite moves one page at a time: enlarge its cache (PRAGMA cache_size), or the pages (PRAGMA "
+    "page_size before the first table)"
+)
+# By finding, whatever else would be advised: who uses a database opens, locks and synchronises no
+# file of it himself.
+OF_SQLITE = {
+    "sync": f"{_TRANSACTIONS}, each of which waits for the device; or PRAGMA journal_mode=WAL with "
+    "PRAGMA synchronous=NORMAL, where a commit does not wait",
+    "reopened": _JOURNAL,
+    "many_files": _JOURNAL,
+    "metadata": _JOURNAL,
+    "locks": f"{_TRANSACTIONS}, or queries: each takes locks; {_LOCKING}",
+    "look_ups": f"{_TRANSACTIONS}, or queries: each looks for a journal; {_LOCKING}",
+    "small_requests": f"{_TRANSACTIONS}. {_PAGES}",
+    "slow_small_requests": f"{_TRANSACTIONS}. {_PAGES}",
+    "random_requests": f"ask for rows, and insert them, in the order of the key. {_PAGES}",
+    "redundant_reads": f"ask by an index, and once. {_PAGES}",
+    "redundant_writes": f"{_TRANSACTIONS}. {_PAGES}",
+    "slow_file_system": f"{_TRANSACTIONS}, make indexes after the rows; or ask for fewer rows",
+    "serial_writer": "SQLite lets one process at a time write: put more into one transaction, or "
+    "let each rank fill a database of its own, and join these (ATTACH)",
+}
+_FILL_SQLITE = (
+    "bind values to one prepared statement (executemany), insert in the order of the key, and make "
+    "indexes after the rows"
+)
+_ASK_SQLITE = "ask for fewer rows and columns, by an index; or read once and keep what was found"
+_PICKLED = (
+    "keep numbers in arrays (numpy.save) instead of many small objects, each of which is pickled"
+)
+# By what lies between reads, and between writes.
+OF_CALLS_BETWEEN = {
+    "write sqlite": _FILL_SQLITE,
+    "read sqlite": _ASK_SQLITE,
+    "write pickled": _PICKLED,
+    "read pickled": f"{_PICKLED}; or read once and keep it",
+    "flush of hdf5": FLUSH_HDF5,
+    "flush of netcdf": FLUSH_NETCDF,
+    "write hdf5": f"{_QUICKER_HDF5}; or write fewer values",
+    "read hdf5": f"{_QUICKER_HDF5}; or read once and keep it",
+    "write netcdf": f"{_QUICKER_NETCDF}; or write fewer values",
+    "read netcdf": f"{_QUICKER_NETCDF}; or read once and keep it",
+}

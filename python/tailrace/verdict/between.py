@@ -8,15 +8,19 @@ in which a step may have been computed.
 |-------------------------------------------|-----------------------------------------------------|
 | what lies between n writes to F           | MANY writes follow each other, of less than         |
 | (formatting, or what else is done from one| SMALL_BYTES on average, at FORMATTED_BYTES_PER_S    |
-| to the next) takes at least x % of the run| or more, and NOTABLE_LOSS of the run lies between   |
+| to the next) takes at least x % of the run| or more, with hardly another call from there, and   |
+|                                           | NOTABLE_LOSS of the run lies between                |
 | the same of reads and parsing             | the same                                            |
 | … (compressing, …), (decompressing, …)    | the same, and all files are packed, by their names  |
+| … (pickling, …), (unpickling, …)          | the same of files of Python's objects, by their names|
 | … (compressing or converting, …)          | the same of files of HDF5 and netCDF                |
 | … (H5Fflush, …), (nc_sync, …)             | most of these writes are made by that function      |
+| … (what SQLite does to find and fill its  | the same of SQLite's databases                      |
+| pages, …)                                 |                                                     |
 """
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -26,13 +30,16 @@ from tailrace.verdict.advice import advice
 from tailrace.verdict.by_path import through
 from tailrace.verdict.evidence import NOTABLE_LOSS, Evidence, Finding, Kind
 from tailrace.verdict.flushes import LIBRARIES, STREAMS
-from tailrace.verdict.libraries import is_packed
+from tailrace.verdict.libraries import content_of
 from tailrace.verdict.names_of_files import are_modules
 from tailrace.verdict.places import Places
 from tailrace.verdict.requests import KINDS, MOVING_KINDS, SMALL_BYTES, moved_column
 
 # A few may be steps of the program.
 MANY = 50
+# So many of the calls from a place are reads, or writes: a line of Python may open and close files,
+# too, and then what follows a call is another kind of call.
+OF_ONE_KIND = 0.9
 # Text is made as quickly in any language (20 MB/s by json.dump, 60 MB/s by fprintf); what comes
 # more slowly is computed.
 FORMATTED_BYTES_PER_S = 8_000_000
@@ -44,9 +51,11 @@ CALLS = {"read": "reads of", "write": "writes to"}
 WORK = {
     "": {"read": "parsing", "write": "formatting"},
     "packed": {"read": "decompressing", "write": "compressing"},
+    "pickled": {"read": "unpickling", "write": "pickling"},
     "hdf5": {"read": "decompressing or converting", "write": "compressing or converting"},
 }
 WORK["netcdf"] = WORK["hdf5"]
+WORK["sqlite"] = dict.fromkeys(MOVING_KINDS, "what SQLite does to find and fill its pages")
 
 
 class Between(NamedTuple):
@@ -135,9 +144,7 @@ def _flush(evidence: Evidence, found: Between) -> str:
 def _content(evidence: Evidence, files: list[int]) -> str:
     """What all of these files hold, where that is known not to be text; else empty."""
     paths = evidence.columns["files"]["path"]
-    kinds = {
-        "packed" if is_packed(paths[file]) else evidence.library_in(file) for file in files
-    } or {""}
+    kinds = {content_of(paths[file]) or evidence.library_in(file) for file in files} or {""}
     content = kinds.pop()
     return content if not kinds and content in WORK else ""
 
@@ -182,15 +189,25 @@ def _bytes(evidence: Evidence, found: Between) -> int:
 
 
 def _is_buffered(evidence: Evidence, found: Between) -> bool:
-    """Many small requests, which come as quickly as a formatted buffer fills."""
+    """Many small requests, which come as quickly as a formatted buffer fills, and hardly any other
+    calls from there."""
     table = evidence.columns["places"]
     calls = sum(int(table[KINDS[found.kind][0]][row]) for row in found.rows)
+    if calls < OF_ONE_KIND * _all_calls(table, found.rows):
+        return False
     size = _bytes(evidence, found)
     files = sorted({int(table["file"][row]) for row in found.rows})
     packed = _content(evidence, files) == "packed"
     least = PACKED_BYTES_PER_S if packed else FORMATTED_BYTES_PER_S
     quick = size * 1e9 >= least * found.time_ns * _ran(evidence)
     return found.calls >= MANY and size < SMALL_BYTES * calls and quick
+
+
+def _all_calls(table: dict[str, Any], rows: list[int]) -> int:
+    """From the places of these rows, whatever they do and to whatever file."""
+    paths = {int(table["path"][row]) for row in rows}
+    there = np.isin(np.asarray(table["path"]), list(paths))
+    return sum(int(np.asarray(table[calls])[there].sum()) for calls, _ in KINDS.values())
 
 
 def _ran(evidence: Evidence) -> float:

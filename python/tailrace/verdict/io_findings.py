@@ -76,7 +76,7 @@ def locks(evidence: Evidence) -> Finding | None:
         f"{use.calls('lock'):,} calls of fcntl, flock and lockf, {nanoseconds(use.each_ns('lock'))}"
         f" each, {nanoseconds(time_ns)}{others}",
         share,
-        advice=advice(Kind.LOCKS, mpi=evidence.mpi),
+        advice=advice(Kind.LOCKS, evidence.library_in(evidence.named_file("lock")), evidence.mpi),
     )
 
 

@@ -11,12 +11,14 @@ from tailrace.verdict.requests import KINDS
 
 _NETCDF = (".nc", ".nc4", ".cdf", ".netcdf")
 _HDF5 = (".h5", ".hdf5", ".hdf", ".cgns", ".he5")
+_SQLITE = (".sqlite", ".sqlite3", ".gpkg")
 
 # By library: how its file's name begins, and its functions, where it is linked statically.
 _ON_THE_WAY = {
     "pnetcdf": ("libpnetcdf", re.compile("ncmpio?_")),
     "netcdf": ("libnetcdf", re.compile("nc_(create|open|enddef|close|sync|(put|get)_)")),
     "hdf5": ("libhdf5", re.compile("H5[A-Z]{1,2}(_|[a-z])")),
+    "sqlite": ("libsqlite3", re.compile("sqlite3")),
     "petsc": ("libpetsc", re.compile("Petsc(Viewer|Binary|FOpen|F?Printf|VFPrintf|Synchronized)")),
 }
 # Also calls functions of the program, for a monitor or a residual: what these do is none of its.
@@ -30,6 +32,7 @@ _PACKED = (
     *(".png", ".gif", ".jpg", ".jpeg", ".webp", ".flac", ".mp3", ".m4a", ".ogg", ".opus"),
     *(".mp4", ".mov", ".mkv", ".webm"),
 )
+_PICKLED = (".pkl", ".pickle")
 
 
 def library_of(path: bytes | str, layer: str, mpiio_ns: int) -> str:
@@ -39,12 +42,16 @@ def library_of(path: bytes | str, layer: str, mpiio_ns: int) -> str:
         return "netcdf"
     if name.endswith(_HDF5):
         return "hdf5"
+    if name.endswith(_SQLITE):
+        return "sqlite"
     return "mpiio" if mpiio_ns else layer
 
 
-def is_packed(path: bytes | str) -> bool:
-    """By the file's name: an archive, a picture, a film."""
-    return base_name(path).lower().endswith(_PACKED)
+def content_of(path: bytes | str) -> str:
+    """By the file's name: "packed" of an archive, a picture, a film, "pickled" of Python's objects;
+    empty of what may be text."""
+    name = base_name(path).lower()
+    return "packed" if name.endswith(_PACKED) else "pickled" if name.endswith(_PICKLED) else ""
 
 
 def by_calls(columns: dict[str, Any]) -> dict[int, str]:

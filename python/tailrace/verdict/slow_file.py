@@ -8,7 +8,7 @@ import numpy as np
 from tailrace.units import byte_count, percent, to_seconds
 from tailrace.verdict.cause import ONE_FILE_SHARE, OPENED_WITH, Cause
 from tailrace.verdict.evidence import Evidence, Kind
-from tailrace.verdict.requests import KINDS, sum_use
+from tailrace.verdict.requests import KINDS, is_copied, sum_use
 
 # So few of the files can stand for all where nearly all of the time is theirs.
 FEW_FILES = 0.1
@@ -41,6 +41,8 @@ def slow_file(evidence: Evidence, kind: str) -> Cause:
     advised = f"{kind} memory" if quick else "read" if kind == "read" else ""
     if kind == "read" and (alike := _read_alike(evidence, file, rows)):
         what, advised = f"{alike},", "same"
+    if kind == "write" and is_copied(evidence.columns["functions"], use.bytes("write")):
+        advised = "copied"
     if kind == "write" and not advised and _is_shared(evidence, file, rows):
         advised = "shared"
     text = f"{what}{at}".removesuffix(",")

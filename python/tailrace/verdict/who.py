@@ -112,7 +112,8 @@ def _library(evidence: Evidence, cause: Unevenness) -> str:
     turns by the program."""
     if cause.code in (Kind.FEW_AGGREGATORS, Kind.TAKING_TURNS):
         return cause.advised
-    return cause.advised or evidence.library_in(cause.file)
+    library = evidence.library_in(cause.file)
+    return library if library == "sqlite" else cause.advised or library
 
 
 def _cause(evidence: Evidence) -> Unevenness | None:
