@@ -6,7 +6,7 @@ in which a step may have been computed.
 
 | sentence                                  | said when                                           |
 |-------------------------------------------|-----------------------------------------------------|
-| what lies between n writes to F           | MANY writes follow each other, of less than         |
+| what lies between n writes to F           | MANY writes follow each other, of BUFFER_BYTES to   |
 | (formatting, or what else is done from one| SMALL_BYTES on average, at FORMATTED_BYTES_PER_S    |
 | to the next) takes at least x % of the run| or more, with hardly another call from there, and   |
 |                                           | NOTABLE_LOSS of the run lies between                |
@@ -37,6 +37,9 @@ from tailrace.verdict.requests import KINDS, MOVING_KINDS, SMALL_BYTES, moved_co
 
 # A few may be steps of the program.
 MANY = 50
+# No buffer is as small: what lies between lines that are flushed one by one is a step of whatever
+# loop prints them.
+BUFFER_BYTES = 512
 # So many of the calls from a place are reads, or writes: a line of Python may open and close files,
 # too, and then what follows a call is another kind of call.
 OF_ONE_KIND = 0.9
@@ -193,9 +196,9 @@ def _is_buffered(evidence: Evidence, found: Between) -> bool:
     calls from there."""
     table = evidence.columns["places"]
     calls = sum(int(table[KINDS[found.kind][0]][row]) for row in found.rows)
-    if calls < OF_ONE_KIND * _all_calls(table, found.rows):
-        return False
     size = _bytes(evidence, found)
+    if calls < OF_ONE_KIND * _all_calls(table, found.rows) or size < BUFFER_BYTES * calls:
+        return False
     files = sorted({int(table["file"][row]) for row in found.rows})
     packed = _content(evidence, files) == "packed"
     least = PACKED_BYTES_PER_S if packed else FORMATTED_BYTES_PER_S
