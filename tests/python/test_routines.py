@@ -233,3 +233,23 @@ def test_what_goes_to_a_pipe_is_none_of_it():
     places["write_ns"] = np.asarray([1, 2800 * MILLISECOND])
     (dump,) = [row for row in Routines(Evidence(columns)).by_name.values() if row.name[0] == "dump"]
     assert dump.useful_ns == 200 * MILLISECOND - (len(KINDS) - 1)
+
+
+@pytest.mark.parametrize(
+    ("source", "said"), [("dist-packages/numpy/lib/npyio.py", True), ("", False)]
+)
+def test_what_numpy_packs_is_no_routine_that_may_have_been_left(source: str, said: bool):
+    """3 s between writes of one loop, 0.1 s in these, of 20 s. A function of that name which is the
+    program's own may have been left in between: nothing is said of it."""
+    rows = [Routine("savez_compressed", 0, unsure=3000, mpi_calls=0, entries=1, writing=1)]
+    columns = Model(rows, [(["savez_compressed"], 80 * MB)]).all_columns()
+    for table in (columns["places"], columns["routines"]):
+        table["frames"]["source"] = [f"/usr/lib/python3/{source}" if source else "/my/npyio.py", ""]
+        table["frames"]["module"] = ["", "/model/model"]
+    found = [f for f in judge(Evidence(columns)).findings if f.code == "output_routine"]
+    assert bool(found) == said
+    for finding in found:
+        assert finding.finding.startswith("savez_compressed, from which history.nc is written, tak")
+        assert finding.share_of_runtime == (3000 + 100) / 20_000
+        assert "15.0 % between its calls (compressing, or what else it does)" in finding.evidence
+        assert finding.advice.startswith("write without compressing (numpy.savez)")

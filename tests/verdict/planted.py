@@ -116,6 +116,15 @@ def pickle_objects():
             pickle.dump(objects[begin : begin + 500], file)
 
 
+def pack_arrays():
+    """Few and large writes, and long times between them."""
+    import numpy
+
+    field = numpy.random.default_rng(1).random(2_000_000).round(4)
+    for step in range(3):
+        numpy.savez_compressed(f"field.{step}.npz", field=field)
+
+
 def copy_files():
     Path("field").write_bytes(bytes(64 << 20))
     for step in range(12):

@@ -203,6 +203,9 @@ PYTHON = {
     "pickle_objects": Expected(
         1, r"[Ww]hat lies between [\d,]+ writes to state\.pkl \(pickling", "numpy.save"
     ),
+    "pack_arrays": Expected(
+        1, r"savez_compressed, from which 3 files are written, takes at least", "numpy.savez"
+    ),
     "copy_files": Expected(1, r"writing 1[23] files at", "a link, or a clone"),
     "replace_record": Expected(1, r"60 (fsyncs|renames) of \S+ \S+ each", ""),
     "compute_only": Expected(1, NO_IO, "", (*ALL_OF_IO, "network")),

@@ -381,6 +381,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "to be gathered where all ranks write: MPI_File_write_at_all",
         "read": "read binary numbers, which need no parsing, or let all ranks read their part",
         "write, one rank": "write less often, or fewer values; binary numbers need no formatting",
+        "write, packed": "write without compressing (numpy.savez), or fewer values",
+        "read, packed": "read once and keep it; or write it without compressing (numpy.savez)",
         "write, MPI-IO": "write less often, or fewer values, or while the ranks compute (calls "
         "that do not block)",
         "read, MPI-IO": "read less, or once, or while the ranks compute (calls that do not block)",

@@ -6,6 +6,7 @@ in MPI, and between these calls for as long as it was in the routine for sure. W
 therefore "at least": what lies before a routine's first call and behind its last one is unknown.
 """
 
+import re
 from collections.abc import Iterable
 from functools import cache, cached_property, lru_cache
 from typing import Any, NamedTuple
@@ -44,12 +45,17 @@ MORE_THAN_CALLS = 1.25
 MOST_UNSURE = 0.25
 # Rows of the JSON.
 MOST_ROUTINES = 20
+# Functions of NumPy that do nothing but pack, or unpack, a file. They begin and end with other
+# calls than those of the loop in which they do, so that none was left between two of these.
+PACKERS = {"savez_compressed": "write", "__getitem__": "read"}
+OF_NUMPY = re.compile(r"/numpy/lib/[^/]*npyio[^/]*\.py$")
 
 WAYS = {"read": ("bytes_read", "readers", "reads"), "write": ("bytes_written", "writers", "writes")}
 WORDS = {
     "read": ("read", "parsing", "handing out"),
     "write": ("written", "formatting", "gathering"),
 }
+PACKING = {"read": "decompressing", "write": "compressing"}
 NUMBERS = (
     "useful_ns",
     "unsure_ns",
@@ -148,11 +154,14 @@ class Routines:
         found: dict[tuple[Name, str], dict[int, Rows]] = {}
         for way in WAYS if self.by_name else ():
             for file, rows in self._rows_of_files(way).items():
-                routine = self._routine_of(rows, file, way)
+                routine = self._routine_of(rows, file, way) or self._packer_of(rows, file, way)
                 if routine is not None:
                     found.setdefault((routine.name, way), {})[file] = rows
         outputs = [
-            Output(self.by_name[name], way, tuple(files), self._place(name, files.values()))
+            Output(
+                self.packers.get(name) or self.by_name[name],
+                *(way, tuple(files), self._place(name, files.values())),
+            )
             for (name, way), files in found.items()
         ]
         return sorted(outputs, key=lambda output: -output.routine.total_ns)
@@ -185,6 +194,31 @@ class Routines:
         enough = [routine for routine in possible if routine.total_ns >= SAME_COST * most]
         return min(enough, key=lambda routine: depths[routine.name], default=None)
 
+    def _packer_of(self, rows: Rows, file: int, way: str) -> Routine | None:
+        """A packer through which nearly all of the bytes go."""
+        whole = max(int(self.evidence.columns["files"][WAYS[way][0]][file]), 1)
+        shares: dict[Name, float] = {}
+        for row, size in rows:
+            name = self._packer_on(row)
+            if name and _packs(name) == way:
+                shares[name] = shares.get(name, 0.0) + size / whole
+        found = max(shares, key=lambda name: shares[name], default=None)
+        return self.packers[found] if found and shares[found] >= OF_FILE else None
+
+    @cached_property
+    def packers(self) -> dict[Name, Routine]:
+        return {
+            name: row._replace(useful_ns=row.useful_ns + row.unsure_ns, unsure_ns=0)
+            for name, row in self.by_name.items()
+            if _packs(name)
+        }
+
+    def _packer_on(self, row: int) -> Name | None:
+        """The innermost packer on the way of these calls."""
+        frames = self.places.table["paths"][int(self.places.table["path"][row])]
+        names = (_name(self.places.frame(frame)) for frame in frames)
+        return next((name for name in names if name in self.packers), None)
+
     def _path(self, row: int) -> list[tuple[Name, int]]:
         return self.names_of_path[int(self.places.table["path"][row])]
 
@@ -207,6 +241,8 @@ class Routines:
     def _place(self, name: Name, files: Iterable[Rows]) -> str:
         """The routine, and who calls it, on the way of most bytes."""
         row, _ = max((row for rows in files for row in rows), key=lambda row: row[1])
+        if _packs(name):
+            return self.places.name(int(self.places.table["path"][row]))
         index = next(index for other, index in reversed(self._path(row)) if other == name)
         return self.places.name_from(int(self.places.table["path"][row]), index)
 
@@ -231,6 +267,13 @@ def _routines(columns: dict[str, Any]) -> dict[Name, Routine]:
         }
         routines[name] = Routine(row, name, **numbers, moves=moves)
     return routines
+
+
+def _packs(name: Name) -> str:
+    """Which way, if it does nothing else."""
+    function, module, source = name
+    way = PACKERS.get(function.rpartition(".")[2], "")
+    return way if not module and OF_NUMPY.search(source) else ""
 
 
 def _name(frame: Frame) -> Name:
@@ -292,6 +335,7 @@ def _finding(routines: Routines, output: Output) -> Finding:
     paths = [base_name(evidence.path_of(file)) for file in output.files]
     files = f"{paths[0]} is" if len(paths) == 1 else f"{count(len(paths), 'file')} are"
     done, work, moving = WORDS[output.way]
+    work = PACKING[output.way] if _packs(routine.name) else work
     parts = [
         f"{percent(routines.share(time_ns))} {what}"
         for time_ns, what in (
@@ -315,6 +359,8 @@ def _finding(routines: Routines, output: Output) -> Finding:
 
 def _by(output: Output, evidence: Evidence) -> str:
     """The way, and what there is no use in advising."""
+    if _packs(output.routine.name):
+        return f"{output.way}, packed"
     if any(int(evidence.columns["files"]["mpiio_ns"][file]) for file in output.files):
         return f"{output.way}, MPI-IO"
     return f"{output.way}, one rank" if evidence.ranks == 1 else output.way
