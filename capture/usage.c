@@ -75,18 +75,14 @@ static bool read_clock(long clock, unsigned long long *ns)
     return true;
 }
 
-/* Of a thread that may be another one. How long that waited for a processor since its last call
- * stands in no record, and so all that it waited counts here: it slept no less. */
-static bool read_ran(int thread, unsigned long long *ns)
+/* Of a thread that may be another one: for how long it ran, and waited for a processor. Not each
+ * wait stands in a record: those of other threads do not, nor that before an exec. */
+static bool read_ran(int thread, unsigned long long *ns, uint64_t *delay_ns)
 {
-    if (thread == system_thread())
-        return read_clock(CLOCK_THREAD_CPUTIME_ID, ns);
-    uint64_t delay_ns;
+    bool own = thread == system_thread();
     long clock = (int)(~(unsigned)thread << CLOCK_OF_THREAD_SHIFT | CLOCK_OF_THREAD);
-    if (!thread || !read_clock(clock, ns) || !processor_delay_of(thread, &delay_ns))
-        return false;
-    *ns += delay_ns;
-    return true;
+    bool delay_known = thread && processor_delay_of(thread, delay_ns);
+    return thread && (own || delay_known) && read_clock(own ? CLOCK_THREAD_CPUTIME_ID : clock, ns);
 }
 
 /* Whether the process has children that it did not wait for: what they move is not counted. */
@@ -132,20 +128,21 @@ bool usage_spell_earlier(char *text, size_t room)
 }
 
 /* The thread, for how long it ran or the host had its processor at most, then bytes and time as
- * above. */
+ * above, and for how long the thread waited for a processor. */
 static bool spell(int thread, char *text, size_t room)
 {
     struct usage usage = {0};
     unsigned long long ran = 0;
+    uint64_t delay_ns = 0;
     if (tailrace_calls_forbidden || !read_account(&usage) || !read_children(&usage))
         return false;
-    if (!read_ran(thread, &ran)) {
+    if (!read_ran(thread, &ran, &delay_ns)) {
         thread = system_thread();
-        read_ran(thread, &ran);
+        read_ran(thread, &ran, &delay_ns);
     }
-    snprintf(text, room, "%d %llu %llu %llu %llu %llu %llu", thread, ran + stolen_ns(),
+    snprintf(text, room, "%d %llu %llu %llu %llu %llu %llu %llu", thread, ran + stolen_ns(),
              usage.written, usage.read, usage.children_written, usage.children_read,
-             usage.children_ns);
+             usage.children_ns, (unsigned long long)delay_ns);
     return true;
 }
 

@@ -33,3 +33,26 @@ fn what_a_process_was_before_its_exec_is_the_same_thread() {
     assert_eq!(meta("unseen"), Some("processes=3"));
     assert!(tables.capture.complete);
 }
+
+fn wait(begin: u64, end: u64, waited_ns: u64) -> Vec<u8> {
+    [begin, end, waited_ns].iter().flat_map(|number| number.to_le_bytes()).collect()
+}
+
+/// The launcher waits for a processor for 40 ns before it becomes the program, which no record says;
+/// the program for 30 ns, of which a record says 20: it ran for 90 ns, and slept for as long less.
+#[test]
+fn a_wait_for_a_processor_before_an_exec_is_no_sleep() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut launcher = Stream::new(7, 0, 0);
+    launcher.meta("host", "node").meta("node", "n").meta("exe", "/bin/launcher").clock(0, 0);
+    launcher.meta("usage_begin", "7 5 0 0 0 0 0 100");
+    launcher.u64_at(80, 0).record(251, &wait(0, 0, 0));
+    launcher.save(directory.path(), 0);
+    let mut program = Stream::new(7, 0, 100);
+    program.meta("host", "node").meta("node", "n").meta("exe", "/bin/program").clock(100, 100);
+    program.meta("usage_begin", "7 60 0 0 0 0 0 140").meta("usage_end", "7 95 0 0 0 0 0 170");
+    program.record(251, &wait(100, 100, 0)).record(251, &wait(120, 150, 20));
+    program.save(directory.path(), 1);
+    let trace = open(&pack(directory.path())).unwrap();
+    assert_eq!(trace.tables().meta["ran_ns"], (90 + 70 - 20).to_string());
+}

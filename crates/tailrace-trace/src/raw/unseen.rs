@@ -20,6 +20,8 @@ pub(super) const USAGE_END: &str = "usage_end";
 pub(super) const CHILDREN_LEFT: &str = "children_left";
 
 const USAGE_NUMBERS: usize = 5;
+/// Where the thread's waits for a processor stand: behind how long it ran, and those.
+const DELAY: usize = USAGE_NUMBERS + 1;
 /// What is left of a stream's last page, at most.
 const STREAM_MORE: u64 = 4096;
 
@@ -123,7 +125,10 @@ impl<'a> Unseen<'a> {
         let mut ran = vec![String::new(); ranks as usize];
         let mut sums = [0u64; USAGE_NUMBERS];
         for (number, location) in (0..).zip(locations).filter(|(_, location)| location.main) {
-            let Some((own, counted)) = self.usage_of(number) else { return BTreeMap::new() };
+            let waited = waited_ns(location);
+            let Some((own, counted)) = self.usage_of(number, waited) else {
+                return BTreeMap::new();
+            };
             let rank = location.rank as usize;
             ran[rank] = own.map_or_else(String::new, |ns| ns.to_string());
             (0..USAGE_NUMBERS).for_each(|i| sums[i] = sums[i].saturating_add(counted[i]));
@@ -135,8 +140,9 @@ impl<'a> Unseen<'a> {
     /// Of the process of a main thread: how long that thread ran, if it is the one that saw the
     /// end, and the other numbers. What it wrote is less its streams, of which the kernel counts
     /// each page. An `exec` leaves the kernel's counts as they are: the run without MPI begins with
-    /// the program that it was first.
-    fn usage_of(&self, location: u32) -> Option<(Option<u64>, [u64; USAGE_NUMBERS])> {
+    /// the program that it was first. What the thread waited for a processor beyond `waited`, which
+    /// stands in records, counts as if it had run: it slept no less.
+    fn usage_of(&self, location: u32, waited: u64) -> Option<(Option<u64>, [u64; USAGE_NUMBERS])> {
         let mut all = self.streams.iter().filter(|stream| stream.location == location);
         let main = all.clone().next_back()?;
         let first = all.next().filter(|_| !main.survey.meta.contains_key("ranks")).unwrap_or(main);
@@ -148,20 +154,29 @@ impl<'a> Unseen<'a> {
         let of_last = || same().filter(|stream| stream.image == main.image);
         let end = numbers(of_last().find_map(|stream| stream.survey.meta.get(USAGE_END))?)?;
         let by_main = main.survey.header.main && begin.0 == end.0;
-        let ran = by_main.then(|| end.1[0].saturating_sub(begin.1[0]));
-        let mut counted: [u64; USAGE_NUMBERS] =
-            std::array::from_fn(|i| end.1[i + 1].saturating_sub(begin.1[i + 1]));
+        let since = |i: usize| end.1[i].saturating_sub(begin.1[i]);
+        let ran = by_main.then(|| since(0) + since(DELAY).saturating_sub(waited));
+        let mut counted: [u64; USAGE_NUMBERS] = std::array::from_fn(|i| since(i + 1));
         let streams: u64 = same().map(|stream| stream.survey.bytes + STREAM_MORE).sum();
         counted[0] = counted[0].saturating_sub(streams);
         Some((ran, counted))
     }
 }
 
-/// The thread that asked, and the numbers.
-fn numbers(text: &str) -> Option<(u64, [u64; USAGE_NUMBERS + 1])> {
-    let words: Vec<u64> = text.split(' ').map(str::parse).collect::<Result<_, _>>().ok()?;
+/// The thread that asked, and the numbers; its delay is missing in streams of earlier versions.
+fn numbers(text: &str) -> Option<(u64, [u64; DELAY + 1])> {
+    let mut words: Vec<u64> = text.split(' ').map(str::parse).collect::<Result<_, _>>().ok()?;
+    if words.len() == DELAY + 1 {
+        words.push(0);
+    }
     let (thread, rest) = words.split_first()?;
     Some((*thread, rest.try_into().ok()?))
+}
+
+/// For a processor, as far as records say.
+fn waited_ns(location: &Location) -> u64 {
+    let waits = location.waits.iter().flatten();
+    waits.fold(0, |sum, wait| sum.saturating_add(wait.waited_ns.max(0).cast_unsigned()))
 }
 
 fn notes<'a>(streams: &[Source<'a>], key: &str) -> impl Iterator<Item = &'a str> {
