@@ -375,6 +375,7 @@ def called_from(columns: dict[str, Any], frames: list[tuple[str, str]]) -> None:
     table = {calls: files[calls] for calls, _ in KINDS.values()}
     table |= {f"{kind}_ns": files[f"{kind}_ns"] for kind in KINDS}
     table |= {name: files[name] for name in ("bytes_read", "bytes_written")}
+    table |= {"again_rank": {name: np.zeros(0, dtype=int) for name in ("path", "rank", "time_ns")}}
     table |= {"file": [0], "path": [0], "paths": [list(range(len(frames)))], "cut": [False]}
     names = {"function": list(functions), "module": list(modules)}
     lines = {"source": [""] * len(frames), "line": [0] * len(frames)}

@@ -44,8 +44,8 @@ class Model:
     paths: list[tuple[list[str], int]]
     columns: dict[str, Any] = field(default_factory=dict)
     mpiio_ms: int = 0
-    # How many ranks enter each routine, and how much longer rank 0 is useful than rank 1.
-    entered_by: int = 2
+    # How long each rank is useful in the first routine, s, and how much longer rank 0 is in all.
+    of_ranks_s: tuple[float, float] = (0, 0)
     longer_s: int = 0
 
     # Of both ranks, for a processor, while useful, in I/O and in MPI.
@@ -86,13 +86,19 @@ class Model:
                 **{f"{kind}_ns": np.ones(len(self.paths), dtype=np.int64) for kind in KINDS},
                 "frames": _frames(names),
             },
+            "routine_ranks": {
+                "routine": np.array([0, 0]),
+                "rank": np.array([0, 1]),
+                "useful_ns": np.array([int(length * SECOND) for length in self.of_ranks_s]),
+                "unsure_ns": np.array([0, 0]),
+            },
             "routines": {
                 "useful_ns": [row.useful * MILLISECOND for row in rows],
                 "unsure_ns": [row.unsure * MILLISECOND for row in rows],
                 "mpi_ns": [row.mpi * MILLISECOND for row in rows],
                 "io_ns": [row.io * MILLISECOND for row in rows],
                 "mpi_calls": [row.mpi_calls for row in rows],
-                "ranks": [self.entered_by] * len(rows),
+                "ranks": [2] * len(rows),
                 "receivers": [row.receivers for row in rows],
                 "entries": [row.entries for row in rows],
                 "entries_of_readers": [0] * len(rows),
@@ -198,14 +204,17 @@ def test_where_much_may_have_been_outside_nothing_between_calls_counts():
     assert finding.share_of_runtime == 0.25
 
 
-@pytest.mark.parametrize(("entered_by", "named"), [(1, False), (2, True)])
-def test_what_the_routine_of_one_rank_takes_is_no_uneven_computation(entered_by, named):
-    """Rank 0 formats for 3 s and computes as long as rank 1. Where both enter the routine it is not
-    known which of them formats."""
+@pytest.mark.parametrize(
+    ("of_ranks_s", "uneven"), [((3, 0), False), ((1.5, 1.5), True), ((0, 3), True)]
+)
+def test_what_a_routine_takes_of_each_rank_is_no_uneven_computation(of_ranks_s, uneven):
+    """Rank 0 is useful for 3 s longer. Where it formats for these 3 s, it computes as long as rank
+    1; where both format for as long, it computes for 3 s longer, and where rank 1 formats, for
+    6 s."""
     model = Model([Routine("dump", 3000, receivers=0)], [(["dump"], 80 * MB)], longer_s=3)
-    model.entered_by = entered_by
+    model.of_ranks_s = of_ranks_s
     codes = [finding.code for finding in judge(Evidence(model.all_columns())).findings]
-    assert ("load_imbalance" in codes) == named
+    assert ("load_imbalance" in codes) == uneven
     assert "output_routine" in codes
 
 

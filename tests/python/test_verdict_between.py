@@ -36,7 +36,9 @@ def ran(
     called_from(columns, [("dump", library or "/m"), ("main", "/m")])
     columns["places"]["frames"] |= {"source": ["dump.c", "main.c"], "line": [3, 7]}
     columns["places"] |= {"again": np.array([after])}
-    columns["places"] |= {"again_ns": np.array([int(between_s * SECOND)])}
+    between_ns = np.array([int(between_s * SECOND)])
+    by_rank = {"path": np.array([0]), "rank": np.array([0]), "time_ns": between_ns}
+    columns["places"] |= {"again_ns": between_ns, "again_rank": by_rank}
     return columns
 
 
@@ -202,6 +204,29 @@ def test_what_formatting_takes_is_no_uneven_computation():
     later = judge(Evidence(ran(write(SECOND, TEXT, 40 * MB, 1000), 2.5, ranks=2, idle_s=7)))
     assert later.headline.startswith("What lies between 999 writes to state.json")
     assert " Other uneven computation takes 22.5 % of this run, I/O 10.0 %: " in later.headline
+
+
+def test_who_formats_more_than_others_computes_no_longer():
+    """Two ranks write to one file. Rank 0 is useful for 9 s and formats for 5 of these, rank 1 for
+    5 s and 1: both compute for 4 s. Where each formats for 3 s, rank 0 computes for 6 s and rank 1
+    for 2."""
+    for of_each, uneven in (([5, 1], False), ([3, 3], True)):
+        other = [useful(5 * SECOND), text(), mpi(4 * SECOND)]
+        end = 9 * SECOND + 50 * MILLISECOND
+        run = Program([[useful(9 * SECOND), text()], other], end, end, 9 * SECOND)
+        columns = run.columns()
+        called_from(columns, [("dump", "/m"), ("main", "/m")])
+        by_rank = {"path": np.array([0, 0]), "rank": np.array([0, 1])}
+        by_rank["time_ns"] = np.array(of_each) * SECOND
+        again = {"again": np.array([1998]), "again_ns": np.array([6 * SECOND])}
+        columns["places"] |= again | {"again_rank": by_rank}
+        codes = [finding.code for finding in judge(Evidence(columns)).findings]
+        assert ("load_imbalance" in codes) == uneven
+        finding = found(columns)
+        most = "of the run" if uneven else "of the run, on rank 0 55.2 %"  # 5 s of 9.05
+        assert finding.finding.endswith(f"takes at least 33.1 % {most}")
+        assert finding.gain_s == max(of_each)
+        assert finding.advice.endswith("equal parts") != uneven
 
 
 def test_waits_for_a_processor_are_no_formatting():

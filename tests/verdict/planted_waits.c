@@ -135,6 +135,24 @@ static void format_for_all(void)
     free(field);
 }
 
+/* Each rank makes text of its numbers, and rank 1 has three times as many: nobody computes for
+ * longer than the other. */
+static void format_unevenly(void)
+{
+    for (int step = 0; step < 8; step++) {
+        char name[64];
+        snprintf(name, sizeof name, "part.%d.%d", rank, step);
+        FILE *file = fopen(name, "w");
+        if (!file)
+            fail(name);
+        compute(0.005);
+        for (int i = 0; i < (rank == 1 ? 75000 : 25000); i++)
+            fprintf(file, "%20.12e\n", i / 7.0);
+        fclose(file);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+}
+
 /* Files without a name, one after another. */
 static void nameless(void)
 {
@@ -172,6 +190,7 @@ const struct program PLANTED_WAITS[] = {
     {"sync_for_all", sync_for_all},
     {"pieces_unmerged", pieces_unmerged},
     {"format_for_all", format_for_all},
+    {"format_unevenly", format_unevenly},
     {"nameless", nameless},
     {"few_open", few_open},
     {NULL, NULL},

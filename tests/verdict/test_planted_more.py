@@ -130,6 +130,12 @@ C = {
         "let every rank do that for its part",
         ("load_imbalance",),
     ),
+    "format_unevenly": Expected(
+        2,
+        r"[Ww]hat lies between [\d,]+ writes to 16 files \(formatting, .* of the run, on rank 1 ",
+        "equal parts",
+        ("load_imbalance",),
+    ),
     "nameless": Expected(
         2, r"4,000 temporary files of 1\.00 kB on average", "keep in memory", ("reopened",)
     ),

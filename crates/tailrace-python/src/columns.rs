@@ -35,6 +35,7 @@ pub(crate) fn all<'py>(
     columns.set_item("places", places::places(py, trace, analysis, &paths)?)?;
     columns.set_item("dependences", dependences::dependences(py, trace, analysis, &paths)?)?;
     columns.set_item("routines", places::routines(py, trace, analysis)?)?;
+    columns.set_item("routine_ranks", places::routine_ranks(py, analysis)?)?;
     columns.set_item("routine_phases", places::routine_phases(py, analysis)?)?;
     columns.set_item("phases", phases(py, analysis)?)?;
     columns.set_item("timeline", timeline(py, &analysis.timeline)?)?;

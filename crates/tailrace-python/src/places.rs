@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tailrace_replay::Analysis;
-use tailrace_replay::analysis::{Dependences, PlaceAccount};
+use tailrace_replay::analysis::{AgainRank, Dependences, PlaceAccount};
 use tailrace_trace::Tables;
 use tailrace_trace::places::Frame;
 
@@ -59,9 +59,32 @@ pub(crate) fn places<'py>(
     let again = |place: &u32| analysis.again.get(place).copied().unwrap_or_default();
     integers(&columns, "again", used.keys(), |place| again(place).count as i64)?;
     integers(&columns, "again_ns", used.keys(), |place| again(place).time)?;
+    columns.set_item("again_rank", again_ranks(py, analysis, used)?)?;
     let cut: Vec<bool> = used.keys().map(|place| of(place).is_some_and(|path| path.cut)).collect();
     columns.set_item("cut", cut)?;
     columns.set_item("frames", self::frames(py, trace, frames.keys())?)?;
+    Ok(columns)
+}
+
+/// One row per path and rank where that is notable: the time between calls that follow each other.
+fn again_ranks<'py>(py: Python<'py>, analysis: &Analysis, used: &Paths) -> Dict<'py> {
+    let columns = PyDict::new(py);
+    let known = |row: &&AgainRank| used.contains_key(&row.place);
+    let rows: Vec<&AgainRank> = analysis.again_ranks.iter().filter(known).collect();
+    integers(&columns, "path", &rows, |row| used[&row.place])?;
+    integers(&columns, "rank", &rows, |row| i64::from(row.rank))?;
+    integers(&columns, "time_ns", &rows, |row| row.time)?;
+    Ok(columns)
+}
+
+/// One row per routine and rank that reads or writes in it, where that is notable.
+pub(crate) fn routine_ranks<'py>(py: Python<'py>, analysis: &Analysis) -> Dict<'py> {
+    let columns = PyDict::new(py);
+    let rows = &analysis.routine_ranks;
+    integers(&columns, "routine", rows, |row| i64::from(row.routine))?;
+    integers(&columns, "rank", rows, |row| i64::from(row.rank))?;
+    integers(&columns, "useful_ns", rows, |row| row.useful)?;
+    integers(&columns, "unsure_ns", rows, |row| row.unsure)?;
     Ok(columns)
 }
 

@@ -17,7 +17,7 @@ pub use crate::accounts::longest::Span;
 pub use crate::accounts::pairs::Again;
 pub use crate::accounts::patterns::Pattern;
 pub use crate::accounts::places::{PlaceAccount, PlaceTally};
-pub use crate::accounts::routines::RoutineAccount;
+pub use crate::accounts::routines::{AgainRank, RoutineAccount, RoutineRank};
 pub use crate::accounts::stretches::RoutinePhase;
 pub use crate::accounts::tallies::{Failed, FileTally, FunctionTally, Sizes};
 pub use crate::accounts::timeline::{State, Timeline};
@@ -157,8 +157,10 @@ pub struct Analysis {
     pub functions: Vec<FunctionAccount>,
     pub places: Vec<PlaceAccount>,
     pub routines: Vec<RoutineAccount>,
+    pub routine_ranks: Vec<RoutineRank>,
     /// By place.
     pub again: BTreeMap<u32, Again>,
+    pub again_ranks: Vec<AgainRank>,
     /// In order of their routines, and of time.
     pub routine_phases: Vec<RoutinePhase>,
     pub io_phases: Vec<IoPhase>,
@@ -181,9 +183,18 @@ impl Analysis {
         let longest = std::mem::replace(&mut results.longest, Longest::new(0)).finish();
         let again =
             crate::accounts::routines::again(results.threads().map(|(_, thread)| &thread.routines));
-        let threads = results.ranks.iter_mut().flat_map(|rank| &mut rank.threads);
-        let (routines, routine_phases) =
-            crate::accounts::routines::accounts(threads.map(|t| &mut t.routines));
+        let threads = results.ranks.iter().zip(0..);
+        let threads = threads.flat_map(|(rank, i)| rank.threads.iter().map(move |t| (i, t)));
+        let again_ranks = crate::accounts::routines::again_by_rank(
+            threads.map(|(rank, thread)| (rank, &thread.routines)),
+            runtime,
+        );
+        let threads = results.ranks.iter_mut().zip(0..);
+        let threads = threads.flat_map(|(rank, i)| rank.threads.iter_mut().map(move |t| (i, t)));
+        let (routines, routine_phases, routine_ranks) = crate::accounts::routines::accounts(
+            threads.map(|(rank, thread)| (rank, &mut thread.routines)),
+            runtime,
+        );
         let places = results.threads().map(|(_, thread)| &thread.tallies.places);
         let waits = results.ranks.iter().map(|rank| &rank.waits);
         Self {
@@ -196,7 +207,9 @@ impl Analysis {
             functions: functions(results),
             places: crate::accounts::places::accounts(places),
             routines,
+            routine_ranks,
             again,
+            again_ranks,
             routine_phases,
             io_phases: results.area.phases().to_vec(),
             any_waited: crate::accounts::waits::by_any(waits, runtime),

@@ -11,6 +11,7 @@ in which a step may have been computed.
 | to the next) takes at least x % of the run| or more, with hardly another call from there, and   |
 |                                           | NOTABLE_LOSS of the run lies between                |
 | the same of reads and parsing             | the same                                            |
+| …, on rank r y %                          | it is there UNEVEN times as long as the mean        |
 | … (compressing, …), (decompressing, …)    | the same, and all files are packed, by their names  |
 | … (pickling, …), (unpickling, …)          | the same of files of Python's objects, by their names|
 | … (compressing or converting, …)          | the same of files of HDF5 and netCDF                |
@@ -48,6 +49,8 @@ OF_ONE_KIND = 0.9
 FORMATTED_BYTES_PER_S = 8_000_000
 # What is packed comes more slowly (of numbers as text xz made 0.3 MB/s here, gzip -9 7 MB/s).
 PACKED_BYTES_PER_S = 200_000
+# Who is there so many times as long as the mean is named.
+UNEVEN = 1.2
 NAMES = ("again", "again_ns")
 CALLS = {"read": "reads of", "write": "writes to"}
 # By what is in the files: text, as far as is known.
@@ -97,7 +100,11 @@ def between_calls(evidence: Evidence) -> Finding | None:
     who = f" on {_named(evidence, ranks)}" if few else ""
     speed = rate(_bytes(evidence, found) / to_seconds(found.time_ns))
     each = " a rank" if len(ranks) > 1 else ""
-    words = advice(Kind.BETWEEN_CALLS, advised)
+    words, longest_ns = advice(Kind.BETWEEN_CALLS, advised), time_ns
+    if (most := _most_on(evidence, time_ns)) is not None:
+        longest_ns = float(between_calls_ns(evidence)[most])
+        who += f", on rank {most} {percent(evidence.share(longest_ns))}"
+        words += "; or give the ranks equal parts"
     return Finding(
         Kind.BETWEEN_CALLS,
         f"what lies between {found.calls:,} {CALLS[found.kind]} {name} ({work}, or what else is "
@@ -105,8 +112,8 @@ def between_calls(evidence: Evidence) -> Finding | None:
         f"{nanoseconds(found.time_ns // max(found.calls, 1))} from one to the next, with no other "
         f"call in between: {speed}{each}",
         share,
-        f"without this time the run would be up to {nanoseconds(int(time_ns))} shorter",
-        to_seconds(time_ns),
+        f"without this time the run would be up to {nanoseconds(int(longest_ns))} shorter",
+        to_seconds(longest_ns),
         f"{words}; or let every rank do that for its part" if few else words,
         file=evidence.path_of(files[0]) if len(files) == 1 else "",
         ranks=tuple(ranks) if few else (),
@@ -127,9 +134,21 @@ def _told(evidence: Evidence) -> _Told | None:
 def between_calls_ns(evidence: Evidence) -> np.ndarray:
     """Length P: what of each rank's useful time that sentence is about."""
     time_ns = np.zeros(evidence.ranks, dtype=np.int64)
-    if (told := _told(evidence)) is not None:
-        time_ns[told.ranks] = int(told.time_ns)
-    return time_ns
+    if (told := _told(evidence)) is None:
+        return time_ns
+    places = evidence.columns["places"]
+    paths = [int(places["path"][row]) for row in told.found.rows]
+    path, rank, spent_ns = (places["again_rank"][name] for name in ("path", "rank", "time_ns"))
+    there = np.isin(path, paths)
+    np.add.at(time_ns, rank[there], spent_ns[there])
+    ran = [evidence.ran_while_useful(rank) for rank in range(evidence.ranks)]
+    return (time_ns * np.asarray(ran)).astype(np.int64)
+
+
+def _most_on(evidence: Evidence, mean_ns: float) -> int | None:
+    """The rank that is there longer than the others, which wait for it."""
+    by_rank = between_calls_ns(evidence)
+    return int(by_rank.argmax()) if by_rank.max() > UNEVEN * mean_ns else None
 
 
 def _flush(evidence: Evidence, found: Between) -> str:

@@ -295,16 +295,18 @@ def output_routines(evidence: Evidence) -> Finding | None:
 
 
 def output_routine_ns(evidence: Evidence) -> np.ndarray:
-    """Length P: what of each rank's useful time that sentence is about, where one rank alone enters
-    the routine; of several it is not known which spends it there."""
-    time_ns, routines = np.zeros(evidence.ranks, dtype=np.int64), routines_of(evidence)
-    output = _costliest(routines)
-    if output is None or output.routine.ranks > 1:
-        return time_ns
-    users = {row for file in output.files for row in evidence.users_of(file, output.way)}
-    ranks = {int(evidence.file_rank["rank"][row]) for row in users}
-    time_ns[list(ranks)] = _times(evidence, output.routine)[0]
-    return time_ns
+    """Length P: what of each rank's useful time that sentence is about."""
+    time_ns, table = np.zeros(evidence.ranks), evidence.columns.get("routine_ranks")
+    output = _costliest(routines_of(evidence)) if table else None
+    if output is None or not table:
+        return time_ns.astype(np.int64)
+    rows = table["routine"] == output.routine.row
+    spent_ns = table["useful_ns"] + (table["unsure_ns"] if _packs(output.routine.name) else 0)
+    np.add.at(time_ns, table["rank"][rows], spent_ns[rows])
+    # without what goes to pipes, and none where too much of it is unsure
+    sure = min(output.routine.useful_ns / max(time_ns.sum(), 1), 1.0)
+    waited_ns = evidence.waited_by_rank_ns("useful")
+    return np.clip(time_ns * sure - waited_ns, 0, None).astype(np.int64)
 
 
 def _costliest(routines: Routines) -> Output | None:

@@ -6,6 +6,7 @@
 //! where a routine that leaves after the first and enters with the second was never seen. What is
 //! not sure is kept apart.
 
+mod ranks;
 mod rows;
 
 use std::collections::BTreeMap;
@@ -19,6 +20,10 @@ use crate::accounts::levels::{Level, Levels, Relation, is_first};
 use crate::accounts::made::{Call, Kind};
 use crate::accounts::pairs::{Again, Pair, Pairs};
 use crate::accounts::stretches::{Doubts, RoutinePhase, Stretches, phases};
+
+use ranks::Here;
+pub(crate) use ranks::again_by_rank;
+pub use ranks::{AgainRank, RoutineRank};
 
 /// Rows that are kept, those with most time.
 const MOST_ROWS: usize = 1 << 10;
@@ -240,9 +245,11 @@ fn edges(levels: &Levels, all: &[&mut Routines]) -> Edges {
 /// By routine, of all locations, those with most time first, and their phases; nothing where
 /// something is missing.
 pub(crate) fn accounts<'a>(
-    all: impl Iterator<Item = &'a mut Routines>,
-) -> (Vec<RoutineAccount>, Vec<RoutinePhase>) {
-    let mut all: Vec<&mut Routines> = all.filter(|routines| !routines.levels.is_empty()).collect();
+    all: impl Iterator<Item = (u32, &'a mut Routines)>,
+    runtime: i64,
+) -> (Vec<RoutineAccount>, Vec<RoutinePhase>, Vec<RoutineRank>) {
+    let (ranks, mut all): (Vec<u32>, Vec<&mut Routines>) =
+        all.filter(|(_, routines)| !routines.levels.is_empty()).unzip();
     for routines in &mut all {
         routines.finish();
     }
@@ -254,8 +261,11 @@ pub(crate) fn accounts<'a>(
     }
     let edges = edges(&levels, &all);
     let mut rows = vec![RoutineAccount::default(); levels.routines.len()];
-    for routines in &all {
-        add(&levels, &edges, routines, &mut rows);
+    let mut by_rank = Vec::new();
+    for (rank, routines) in ranks.into_iter().zip(&all) {
+        let before = rows.clone();
+        let moving = add(&levels, &edges, routines, &mut rows);
+        by_rank.extend(ranks::since(&before, &rows, rank, moving));
     }
     rows.iter_mut().zip(&levels.routines).for_each(|(row, frame)| row.frame = *frame);
     let mut order: Vec<u32> = (0..rows.len() as u32).collect();
@@ -270,10 +280,17 @@ pub(crate) fn accounts<'a>(
     pairs.for_each(|pair| doubts.add(&levels, &edges, pair));
     let stretches: Vec<&Stretches> = all.iter().map(|routines| &routines.stretches).collect();
     let phases = phases(&stretches, &doubts, &order);
-    (order.into_iter().map(|routine| rows[routine as usize]).collect(), phases)
+    let by_rank = ranks::told(by_rank, &order, runtime);
+    (order.into_iter().map(|routine| rows[routine as usize]).collect(), phases, by_rank)
 }
 
-fn add(levels: &Levels, edges: &Edges, routines: &Routines, rows: &mut [RoutineAccount]) {
+/// The routines in which this one read or wrote, in order.
+fn add(
+    levels: &Levels,
+    edges: &Edges,
+    routines: &Routines,
+    rows: &mut [RoutineAccount],
+) -> Vec<u32> {
     let mut here: HashMap<u32, Here> = HashMap::new();
     for (place, own) in routines.own.iter().enumerate().filter(|(_, own)| own.calls > 0) {
         each(levels.of(place as u32), |_, routine| {
@@ -303,28 +320,11 @@ fn add(levels: &Levels, edges: &Edges, routines: &Routines, rows: &mut [RoutineA
             }
         });
     }
+    let moving = here.iter().filter(|(_, here)| here.moves()).map(|(routine, _)| *routine);
+    let mut moving: Vec<u32> = moving.collect();
+    moving.sort_unstable();
     here.into_iter().for_each(|(routine, here)| here.add_to(&mut rows[routine as usize]));
-}
-
-/// A routine on one rank: how often it was entered, how many of these times it read and wrote, and
-/// how often it got data from other ranks.
-#[derive(Clone, Copy, Debug, Default)]
-struct Here {
-    entries: u64,
-    with: [u64; 2],
-    receives: u64,
-}
-
-impl Here {
-    fn add_to(self, row: &mut RoutineAccount) {
-        row.ranks += 1;
-        row.receivers += u32::from(self.receives > 0 && self.receives >= self.entries);
-        row.entries = row.entries.max(self.entries);
-        for way in (0..2).filter(|way| self.with[*way] > 0) {
-            row.entries_of[way] += self.entries;
-            row.entries_with[way] += self.with[way];
-        }
-    }
+    moving
 }
 
 /// Each routine of a path once, with its outermost level.
@@ -390,7 +390,7 @@ pub(super) mod tests {
         let mut routines = taken(&levels, &calls);
         let names: Vec<&str> =
             paths.iter().flat_map(|path| path.iter().rev().map(|(name, _)| *name)).collect();
-        let (rows, _) = accounts(std::iter::once(&mut routines));
+        let (rows, ..) = accounts(std::iter::once((0, &mut routines)), RUNTIME);
         *rows.iter().find(|row| names[row.frame as usize] == function).expect("it was called")
     }
 
@@ -470,7 +470,7 @@ pub(super) mod tests {
         routines.take(&mpiio(Part::Enter), 10, 10);
         routines.take(&file, 12, 15);
         routines.take(&mpiio(Part::Leave), 20, 20);
-        let row = accounts(std::iter::once(&mut routines)).0[0];
+        let row = accounts(std::iter::once((0, &mut routines)), RUNTIME).0[0];
         assert_eq!((row.mpi, row.io, row.mpi_calls), (7, 3, 0));
     }
 

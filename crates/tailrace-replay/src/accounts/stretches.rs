@@ -275,7 +275,8 @@ mod tests {
     fn of(ranks: &[Calls<'_>]) -> Vec<(i64, i64, u32, i64, u64)> {
         let levels = levels(PATHS);
         let mut all: Vec<_> = ranks.iter().map(|calls| taken(&levels, calls)).collect();
-        let (rows, phases) = accounts(all.iter_mut());
+        let all = all.iter_mut().zip(0..).map(|(routines, rank)| (rank, routines));
+        let (rows, phases, _) = accounts(all, 1000);
         let is_dump = |phase: &&RoutinePhase| {
             let routine = &rows[phase.routine as usize];
             levels.of(2)[1].routine

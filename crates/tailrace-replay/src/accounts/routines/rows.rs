@@ -218,7 +218,7 @@ mod tests {
             }
             // all but what is kept to find things again, or is asked for no more
             let found = |mut routines: Routines| {
-                let accounts = accounts(std::iter::once(&mut routines));
+                let accounts = accounts(std::iter::once((0, &mut routines)), 1000);
                 let Routines { pairs, own, depth, at, last, moved, first, .. } = routines;
                 format!("{:?}", (pairs.rows, own, depth, at, last, moved, first, accounts))
             };
