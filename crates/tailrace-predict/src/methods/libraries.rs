@@ -23,24 +23,35 @@ pub(super) enum Keeps {
 pub(super) struct Libraries<'a> {
     places: &'a Places,
     of_path: Vec<Keeps>,
+    flushes: Vec<bool>,
 }
 
 impl<'a> Libraries<'a> {
     pub(super) fn of(places: &'a Places) -> Self {
         let of_path = places.paths.iter().map(|path| keeps(places, path)).collect();
-        Self { places, of_path }
+        let flushes = places.paths.iter().map(|path| calls(places, path, "H5FD_flush")).collect();
+        Self { places, of_path, flushes }
     }
 
     /// Of a call that comes from this place.
     pub(super) fn keep(&self, place: u32) -> Keeps {
-        let known = self.places.path(place).is_some();
-        if known { self.of_path[place as usize - 1] } else { Keeps::Nothing }
+        self.place(place).map_or(Keeps::Nothing, |path| self.of_path[path])
+    }
+
+    /// Whether HDF5 synchronises a file from there, which it does through MPI-IO alone: by one rank
+    /// H5Fflush writes what is kept, and leaves it to the system.
+    pub(super) fn flushes(&self, place: u32) -> bool {
+        self.place(place).is_some_and(|path| self.flushes[path])
+    }
+
+    fn place(&self, place: u32) -> Option<usize> {
+        self.places.path(place).map(|_| place as usize - 1)
     }
 }
 
 fn keeps(places: &Places, path: &CallPath) -> Keeps {
     let frames = || path.frames.iter().map(|frame| &places.frames[*frame as usize]);
-    let calls = |begin: &str| frames().any(|frame| frame.function.starts_with(begin));
+    let calls = |begin: &str| calls(places, path, begin);
     let is_netcdf = || frames().any(|frame| base_name(&frame.module).starts_with("libnetcdf"));
     // tables of the file may be written on the way of data, by its cache of them
     let writes_data = calls("H5Dwrite") && !calls("H5AC_") && !calls("H5C_");
@@ -51,6 +62,10 @@ fn keeps(places: &Places, path: &CallPath) -> Keeps {
     } else {
         Keeps::Little
     }
+}
+
+fn calls(places: &Places, path: &CallPath, begin: &str) -> bool {
+    path.frames.iter().any(|frame| places.frames[*frame as usize].function.starts_with(begin))
 }
 
 fn base_name(path: &str) -> &str {

@@ -77,6 +77,8 @@ pub struct Outputs {
     meetings: Vec<Meetings>,
     /// By rank.
     emptied: Vec<Emptied>,
+    /// By rank: the numbers of its calls by which HDF5 synchronises a file of all.
+    flushes: Vec<Vec<u32>>,
 }
 
 /// The families that they are about, from when to when.
@@ -109,8 +111,10 @@ impl Outputs {
         let meetings: Vec<_> = notes.iter().map(|notes| meetings(notes, &families)).collect();
         let of_rank = |(rank, met): (&RankSteps, &Meetings)| emptied(&rank.calls, met, &families);
         let emptied = steps.ranks.iter().zip(&meetings).map(of_rank).collect();
+        let of_rank = |(rank, notes): (&RankSteps, &Vec<Note>)| flushes(&rank.calls, notes);
+        let flushes = steps.ranks.iter().zip(&notes).map(of_rank).collect();
         let begins = replay::begins(steps, &mut Scaled::all(1.));
-        Ok(Self { families, units, begins, others, meetings, emptied })
+        Ok(Self { families, units, begins, others, meetings, emptied, flushes })
     }
 
     /// The steps with another method for all files that `moves` says. None where ranks would then
@@ -145,13 +149,17 @@ impl Outputs {
             }
         }
         generator.write_kept();
+        let is_alone = matches!(asked.method, Some(Method::Serial | Method::FilePerRank));
+        if is_alone {
+            self.drop_flushes(&changed, original, &mut dropped);
+        }
         // as it was made, an output is opened and closed by those that did
         let opened = |(_, changed): &(u32, &bool)| **changed && asked.method.is_some();
         for (family, _) in (0..).zip(&changed).filter(opened) {
             let about = self.about(generator.steps, family, &dropped);
             rewriting::open_and_close(&mut generator, family, &about, &mut dropped);
         }
-        if matches!(asked.method, Some(Method::Serial | Method::FilePerRank)) {
+        if is_alone {
             self.part(&mut generator, &changed);
         }
         let Generator { inserts, targets, told, .. } = generator;
@@ -162,6 +170,17 @@ impl Outputs {
         let more = targets.more.iter().map(|(file, rank)| own(&files[*file as usize], *rank));
         let files = files.iter().cloned().chain(more).collect();
         replay::is_possible(&steps).then_some(Rebuilt { steps, files, told })
+    }
+
+    /// HDF5 that has a file alone does not synchronise it.
+    fn drop_flushes(&self, changed: &[bool], steps: &Steps, dropped: &mut [Dropped]) {
+        for ((numbers, rank), dropped) in self.flushes.iter().zip(&steps.ranks).zip(dropped) {
+            let is_of = |number: &&u32| {
+                let family = self.families.find(rank.calls[**number as usize].file);
+                family.is_some_and(|family| changed[family as usize])
+            };
+            dropped.add(numbers.iter().filter(is_of).copied());
+        }
     }
 
     /// Who has a file alone meets nobody to open it or to set a view.
@@ -208,6 +227,17 @@ fn emptied(calls: &[FileCall], met: &Meetings, families: &Families) -> Emptied {
         Some((family, begin))
     };
     calls.iter().filter(empties).filter_map(when).collect()
+}
+
+fn flushes(calls: &[FileCall], notes: &[Note]) -> Vec<u32> {
+    let spans: Vec<_> =
+        notes.iter().filter(|note| note.is_flush).map(|note| (note.begin, note.end)).collect();
+    let is_inside = |call: &FileCall| {
+        let next = spans.partition_point(|(begin, _)| *begin <= call.begin);
+        next > 0 && call.begin < spans[next - 1].1
+    };
+    let synchronizes = |call: &FileCall| call.access == Access::Synchronize && is_inside(call);
+    (0..).zip(calls).filter(|(_, call)| synchronizes(call)).map(|(number, _)| number).collect()
 }
 
 fn meetings(notes: &[Note], families: &Families) -> Meetings {

@@ -70,6 +70,8 @@ pub(super) struct Note {
     pub what: What,
     /// The file of a collective call of MPI-IO that moves no data, such as one that sets a view.
     pub about: Option<u32>,
+    /// HDF5 synchronises it.
+    pub is_flush: bool,
 }
 
 impl Note {
@@ -136,7 +138,9 @@ fn of_thread(
             }
             if let Some(what) = what {
                 let (begin, end) = (clip(event.begin), clip(event.end));
-                notes.push(Note { begin, end, what, about: about(&shape.operation) });
+                let about = about(&shape.operation);
+                let is_flush = about.is_some() && libraries.flushes(shape.place);
+                notes.push(Note { begin, end, what, about, is_flush });
             }
         }
     }

@@ -85,6 +85,33 @@ fn what_netcdf4_keeps_of_one_ranks_writes_goes_when_the_file_is_closed() {
 }
 
 #[test]
+fn by_one_rank_hdf5_writes_what_it_keeps_and_does_not_synchronise() {
+    // From 1800 to 1900 both are in H5Fflush, which through MPI-IO is also an fsync.
+    let flush = "from H5FD_flush H5Fflush nc_close
+RANK 1800 { mpiio-sync collective
+RANK 1820 1880 sync
+RANK 1900 }
+from H5Fclose nc_close
+RANK 2000 {";
+    let mut text = NETCDF4.to_owned();
+    for rank in ["0", "1"] {
+        let close = format!("from H5Fclose nc_close\n{rank} 2000 {{");
+        text = text.replace(&close, &flush.replace("RANK", rank));
+    }
+    // What is kept goes there, 100 behind the last output; then 100 are computed, and the file is
+    // closed: the same as before.
+    let (writes, ends, kept) = begins(&text, &asked(Method::Serial));
+    assert_eq!(writes, [(1430, 100), (1530, 2000), (3530, 2000), (5530, 2000)]);
+    assert_eq!((ends, kept), (vec![7530 + 100 + 100 + 100, 300 + 3 * 110 + 600 + 200 + 100], 6100));
+    let synchronizes = |method| {
+        let calls = rebuilt(&text, &asked(method)).unwrap().steps.calls_made();
+        calls.iter().flatten().filter(|call| call.access == Access::Synchronize).count()
+    };
+    let methods = [Method::Serial, Method::FilePerRank, Method::Independent];
+    assert_eq!(methods.map(synchronizes), [0, 0, 2]);
+}
+
+#[test]
 fn what_does_not_fit_goes_when_it_is_pushed_out() {
     // Two outputs do not fit: at 920 the first goes, until 2920; 410 later the second, until 5330.
     let smaller = Asked { kept_bytes: 3999, ..asked(Method::Serial) };

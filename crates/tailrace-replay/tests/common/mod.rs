@@ -241,6 +241,7 @@ impl Case {
                 "write" => FileKind::Write,
                 "open" => FileKind::Open,
                 "close" => FileKind::Close,
+                "sync" => FileKind::Sync,
                 "seek" => FileKind::Seek,
                 "view" => FileKind::View,
                 other => panic!("unknown call {other}"),
