@@ -8,15 +8,15 @@ use hashbrown::HashMap;
 use tailrace_replay::Access;
 use tailrace_replay::program::{FileCall, Naming};
 
+use super::Asked;
 use super::families::Families;
 use super::inserts::Inserts;
-use super::kept::Kept;
+use super::kept::{Emptied, Kept};
 use super::layout::{self, bytes_of, data_of};
 use super::libraries::Keeps;
 use super::shares::Contribution;
 use super::stretches::Piece;
 use super::units::{Unit, in_one};
-use super::{Asked, Emptied};
 use crate::simulate::Method;
 use crate::simulate::groups::split;
 use crate::simulate::phase::{Cursor, Ends, Pieces, Places, round};
@@ -370,13 +370,13 @@ impl<'a> Generator<'a> {
     /// By one rank, whose library may keep it until the rank closes or synchronises the file. Where
     /// the run has no such call of the rank, it is written at once.
     fn write_or_keep(&mut self, unit: &Unit, rank: u32, pieces: &[Piece]) {
-        let end = unit.contributions.iter().find(|one| one.rank == rank).map_or(0, |one| one.end);
-        let comes = |(family, at): &&(u32, i64)| *family == unit.family && *at >= end;
-        let emptied = self.emptied[rank as usize].iter().find(comes);
-        let Some((_, at)) = emptied.filter(|_| unit.keeps != Keeps::Nothing) else {
+        let own = unit.contributions.iter().find(|one| one.rank == rank);
+        let own = own.filter(|_| unit.keeps != Keeps::Nothing);
+        let emptied = &self.emptied[rank as usize];
+        let Some(at) = own.and_then(|own| emptied.after(unit.family, own.end)) else {
             return self.write(unit, rank, pieces, false);
         };
-        let until = (unit.family, rank, *at);
+        let until = (unit.family, rank, at);
         let keeps = (unit.keeps, self.asked.kept_bytes);
         for gone in self.kept.keep(until, unit.variable, pieces.to_vec(), keeps) {
             self.write(unit, rank, &gone, false);

@@ -2,12 +2,42 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use tailrace_replay::Access;
+use tailrace_replay::program::FileCall;
+
+use super::Meetings;
+use super::families::Families;
 use super::layout::bytes_of;
 use super::libraries::Keeps;
 use super::stretches::Piece;
 
 /// HDF5's default (H5Pset_sieve_buf_size).
 const SIEVE_BYTES: i64 = 64 << 10;
+
+/// When a rank closes or synchronises which family's files, in order of time.
+#[derive(Debug, Default)]
+pub(super) struct Emptied(Vec<(u32, i64)>);
+
+impl Emptied {
+    /// Where the rank meets others for that, it is when it comes to the meeting.
+    pub(super) fn of(calls: &[FileCall], met: &Meetings, families: &Families) -> Self {
+        let empties = |call: &&FileCall| matches!(call.access, Access::Close | Access::Synchronize);
+        let when = |call: &FileCall| {
+            let family = families.find(call.file)?;
+            let next = met.partition_point(|(_, (begin, _))| *begin <= call.begin);
+            let inside = next.checked_sub(1).map(|last| met[last].1);
+            let begin = inside.filter(|(_, end)| *end > call.begin).map(|(begin, _)| begin);
+            Some((family, begin.unwrap_or(call.begin)))
+        };
+        Self(calls.iter().filter(empties).filter_map(when).collect())
+    }
+
+    /// The next time for the family.
+    pub(super) fn after(&self, family: u32, time: i64) -> Option<i64> {
+        let next = self.0.partition_point(|(_, at)| *at < time);
+        self.0[next..].iter().find(|(of, _)| *of == family).map(|(_, at)| *at)
+    }
+}
 
 /// A family of files, the rank that writes, and when what is kept of it goes at the latest.
 pub(super) type Until = (u32, u32, i64);

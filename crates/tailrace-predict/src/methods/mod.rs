@@ -14,9 +14,10 @@
 //! # What becomes of it
 //!
 //! In a phase the rank's waits, its time in MPI and the unit's file calls go, and what the method
-//! makes of the unit follows ([`generator`]). Whoever writes then opens and closes the file, and
-//! nobody else does ([`rewriting`]). All else stays: computing, other messages, other files, what is
-//! read, and calls on a file that move no data and are made by a rank that still writes.
+//! makes of the unit follows ([`generator`]); what a library would keep of it ([`libraries`]) goes
+//! when it would ([`kept`]). Whoever writes then opens and closes the file, and nobody else does
+//! ([`rewriting`]). All else stays: computing, other messages, other files, what is read, and calls
+//! on a file that move no data and are made by a rank that still writes.
 
 mod families;
 mod generator;
@@ -45,6 +46,7 @@ use crate::simulate::{Method, Network};
 use crate::steps::{RankSteps, Steps};
 use families::Families;
 use generator::Generator;
+use kept::Emptied;
 use notes::Note;
 use rewriting::Dropped;
 use units::Unit;
@@ -84,9 +86,6 @@ pub struct Outputs {
 /// The families that they are about, from when to when.
 type Meetings = Vec<(u32, (i64, i64))>;
 
-/// When a rank closes or synchronises which family's files.
-type Emptied = Vec<(u32, i64)>;
-
 /// A run with another method.
 pub struct Rebuilt {
     pub steps: Steps,
@@ -109,7 +108,8 @@ impl Outputs {
         let units = units::units(&notes, stretches, &families);
         let others = steps.ranks.iter().map(|rank| rewriting::others(&rank.calls)).collect();
         let meetings: Vec<_> = notes.iter().map(|notes| meetings(notes, &families)).collect();
-        let of_rank = |(rank, met): (&RankSteps, &Meetings)| emptied(&rank.calls, met, &families);
+        let of_rank =
+            |(rank, met): (&RankSteps, &Meetings)| Emptied::of(&rank.calls, met, &families);
         let emptied = steps.ranks.iter().zip(&meetings).map(of_rank).collect();
         let of_rank = |(rank, notes): (&RankSteps, &Vec<Note>)| flushes(&rank.calls, notes);
         let flushes = steps.ranks.iter().zip(&notes).map(of_rank).collect();
@@ -214,19 +214,6 @@ impl Outputs {
         }
         changed
     }
-}
-
-/// Where it meets others for that, when it comes to the meeting.
-fn emptied(calls: &[FileCall], met: &Meetings, families: &Families) -> Emptied {
-    let empties = |call: &&FileCall| matches!(call.access, Access::Close | Access::Synchronize);
-    let when = |call: &FileCall| {
-        let family = families.find(call.file)?;
-        let next = met.partition_point(|(_, (begin, _))| *begin <= call.begin);
-        let inside = next.checked_sub(1).map(|last| met[last].1);
-        let begin = inside.filter(|(_, end)| *end > call.begin).map_or(call.begin, |span| span.0);
-        Some((family, begin))
-    };
-    calls.iter().filter(empties).filter_map(when).collect()
 }
 
 fn flushes(calls: &[FileCall], notes: &[Note]) -> Vec<u32> {
