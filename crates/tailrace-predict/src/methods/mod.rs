@@ -30,6 +30,7 @@ mod rewriting;
 mod shares;
 mod stretches;
 mod units;
+mod variables;
 
 use rayon::prelude::*;
 use tailrace_replay::Access;

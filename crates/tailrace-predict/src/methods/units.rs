@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use rayon::prelude::*;
 
 use super::families::Families;
-use super::kept;
 use super::libraries::Keeps;
 use super::notes::Note;
 use super::shares::{Contribution, Sources};
 use super::stretches::{Part, Piece, Stretch};
+use super::variables::variables;
 
 /// What ranks write together: a variable, or all of a time step.
 #[derive(Clone, Debug)]
@@ -75,7 +75,7 @@ pub(super) fn units(
     units.retain(|unit| unit.bytes() > 0);
     units.sort_by_key(|unit| (unit.begin, unit.writer));
     follow(&mut units, families);
-    name_variables(&mut units, families);
+    name_variables(&mut units);
     units
 }
 
@@ -261,17 +261,18 @@ fn follow(units: &mut [Unit], families: &Families) {
     }
 }
 
-/// In each family by itself.
-fn name_variables(units: &mut [Unit], families: &Families) {
-    let mut by_family: Vec<Vec<usize>> = vec![Vec::new(); families.list.len()];
+/// In each family by itself, of variables in chunks and others: each has the number of the first that
+/// is written to it.
+fn name_variables(units: &mut [Unit]) {
+    let mut alike: BTreeMap<(u32, bool), Vec<usize>> = BTreeMap::new();
     for (number, unit) in units.iter().enumerate().filter(|(_, unit)| unit.keeps != Keeps::Nothing)
     {
-        by_family[unit.family as usize].push(number);
+        alike.entry((unit.family, unit.keeps == Keeps::Chunks)).or_default().push(number);
     }
-    for numbers in by_family {
+    for numbers in alike.into_values() {
         let bytes: Vec<i64> = numbers.iter().map(|number| units[*number].bytes()).collect();
-        for (number, variable) in numbers.into_iter().zip(kept::variables(&bytes)) {
-            units[number].variable = variable;
+        for (number, variable) in numbers.iter().zip(variables(&bytes)) {
+            units[*number].variable = numbers[variable] as u32;
         }
     }
 }
