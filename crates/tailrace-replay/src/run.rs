@@ -132,7 +132,9 @@ pub(crate) fn run<'a>(
     }
     let Run { graph, area, longest, bytes, .. } = run;
     let bytes = bytes.into_inner().expect("nothing panics while it is held");
-    bytes.iter().for_each(|bytes| timeline.add_bytes(bytes));
+    for bytes in bytes {
+        timeline.add_bytes(&bytes);
+    }
     Ok(Results { common, ranks, graph, area, timeline, longest, pool })
 }
 
@@ -277,7 +279,9 @@ struct Run<'a> {
 
 impl<'a> Run<'a> {
     fn all(&mut self, lanes: &mut [Lane<'a>], progress: Progress<'_>) -> Result<(), TraceError> {
-        lanes.iter_mut().for_each(|lane| lane.come_to_life(&self.bytes));
+        for lane in lanes.iter_mut() {
+            lane.come_to_life(&self.bytes);
+        }
         let (begin, end) = (self.common.calendar.first(), self.common.window.end_ns);
         let mut width = self.first_width(end.saturating_sub(begin));
         let (mut reached, mut done) = (begin.saturating_sub(1), 0);

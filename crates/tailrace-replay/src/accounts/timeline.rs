@@ -196,6 +196,7 @@ impl Pen {
     }
 
     /// Puts down what the pen holds.
+    #[inline]
     pub(crate) fn flush(&mut self, row: &mut Row) {
         let time = &mut row.time[self.bin];
         (0..3).for_each(|state| time[state] += self.time[state]);

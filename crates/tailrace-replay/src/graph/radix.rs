@@ -51,10 +51,11 @@ impl Digits {
         self.number <= DIGITS && keys >= FEW && steps < MERGED * merges
     }
 
-    #[inline]
-    fn place(self, key: u64, digit: usize) -> usize {
-        let digits = (key - self.least) >> self.lowest;
-        (digits >> (digit as u32 * self.bits)) as usize & ((1 << self.bits) - 1)
+    /// Which value a digit of a key has.
+    fn place(self, digit: usize) -> impl Fn(&u64) -> usize {
+        let Self { least, lowest, bits, .. } = self;
+        let (shift, mask) = (lowest + digit as u32 * bits, (1 << bits) - 1);
+        move |key| ((key - least) >> shift) as usize & mask & (PLACES - 1)
     }
 }
 
@@ -77,10 +78,11 @@ impl Sorter {
         sorted.clear();
         for run in runs {
             sorted.extend_from_slice(run);
-            for key in *run {
-                for (digit, next) in next.iter_mut().enumerate() {
-                    next[digits.place(*key, digit) % PLACES] += 1;
-                }
+        }
+        for (digit, next) in next.iter_mut().enumerate() {
+            let place = digits.place(digit);
+            for key in &*sorted {
+                next[place(key)] += 1;
             }
         }
         spare.resize(sorted.len(), 0);
@@ -89,8 +91,9 @@ impl Sorter {
             for next in &mut next[..1 << digits.bits] {
                 before += std::mem::replace(next, before);
             }
+            let place = digits.place(digit);
             for key in &*sorted {
-                let next = &mut next[digits.place(*key, digit) % PLACES];
+                let next = &mut next[place(key)];
                 spare[*next as usize] = *key;
                 *next += 1;
             }

@@ -203,13 +203,17 @@ impl Rows<'_> {
             if self.is_inside { (State::Mpi, 0) } else { (State::Useful, begin - reached) };
         let (during, io) =
             if step.plan == Plan::File { (State::Io, end - begin) } else { (State::Mpi, 0) };
-        for (state, begin, end) in [(before, reached, begin), (during, begin, end)] {
-            self.pen.stroke(self.timeline, state, begin, end);
-            self.waits.pass(state, begin, end);
-        }
+        self.stroke(before, reached, begin);
+        self.stroke(during, begin, end);
         self.put_down = PutDown { until: end, useful: self.useful + useful, io: self.io + io };
         self.limits.edge = self.pen.edge().min(self.waits.edge(end));
         true
+    }
+
+    #[inline]
+    fn stroke(&mut self, state: State, begin: i64, end: i64) {
+        self.pen.stroke(self.timeline, state, begin, end);
+        self.waits.pass(state, begin, end);
     }
 
     /// Puts down what was added up until `reached`, when that much time was useful.
