@@ -439,3 +439,18 @@ def test_what_mpi_pcontrol_chose_is_said():
     short = Program([[useful(MILLISECOND)]], *[MILLISECOND] * 3, meta=whole)
     headline = _judged(short).headline
     assert headline == "This run is too short to judge: 1.00 ms that MPI_Pcontrol chose."
+
+
+def test_who_sleeps_beside_a_mapped_file_alone_waits_for_its_pages():
+    """64 MB are read by no call, and the main thread sleeps for 0.5 s; with a process beside it, or
+    where nothing was read, nobody knows what it waits for."""
+
+    def advised(usage: str, unseen: str = "mmap=1") -> str:
+        meta = {"unseen": unseen, "mapped_file": "/data/mesh.bin", "usage": usage}
+        findings = _judged(_quiet(ranks=1, **_asleep(0.5, 1, **meta))).findings
+        return next(finding.advice for finding in findings if finding.code == "sleep")
+
+    read = f"0 {64 * MB} 0 0 0"
+    assert advised(read).startswith("most likely it waits for pages of the mapped file")
+    for others in (advised(read, "mmap=1 processes=1"), advised("0 0 0 0 0")):
+        assert others.startswith("look for what it waits for")

@@ -451,6 +451,9 @@ ADVICE: dict[str, dict[str, str]] = {
     },
     "sleep": {
         "polls": "a message (MPI_Recv) or a notice (inotify) wakes at once who waits for a file",
+        "pages": "most likely it waits for pages of the mapped file, one by one: have them read "
+        "ahead (madvise with MADV_WILLNEED, MAP_POPULATE), go through it in order, or read large "
+        "parts with pread; else look for a pause, or for threads, pipes and sockets",
         "": "look for what it waits for: other threads or processes, pipes, sockets, or a pause",
     },
     "network": {

@@ -173,6 +173,13 @@ def only_mapped(evidence: Evidence) -> bool:
     return bool(words.get("mmap")) and not any(key in words for key in WAYS)
 
 
+def waits_for_pages(evidence: Evidence) -> bool:
+    """Whether nothing else is known that the main threads may sleep for than the pages of mapped
+    files: bytes are read by no call, and there are neither threads nor processes that work."""
+    others = started(evidence) or overlapped_io_ns(evidence) or moved_by_others(evidence)
+    return only_mapped(evidence) and bool(by_other_ways(evidence).read) and not others
+
+
 def starts_out_of_reach(evidence: Evidence) -> bool:
     """Whether it started processes that cannot load capture's library."""
     return "out_of_reach" in _words(evidence)

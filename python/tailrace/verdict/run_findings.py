@@ -24,6 +24,7 @@ from tailrace.verdict.off_path import (
     slept_ns,
     slept_share,
     slept_text,
+    waits_for_pages,
     who_else,
 )
 from tailrace.verdict.requests import KINDS, MANY_EMPTY, MOVING_KINDS, VERBS, mpiio_ways, sum_use
@@ -362,8 +363,14 @@ def sleep(evidence: Evidence) -> Finding | None:
         "that time counts as useful; Tailrace does not see what a thread waits for there"
         f"{_meanwhile_in_files(evidence)}",
         share,
-        advice=advice(Kind.SLEEP, "polls" if polls else ""),
+        advice=advice(Kind.SLEEP, _awaited_asleep(evidence, polls)),
     )
+
+
+def _awaited_asleep(evidence: Evidence, polls: str) -> str:
+    if polls:
+        return "polls"
+    return "pages" if waits_for_pages(evidence) else ""
 
 
 def _meanwhile_in_files(evidence: Evidence) -> str:
