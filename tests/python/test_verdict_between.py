@@ -123,6 +123,19 @@ def test_lines_that_are_flushed_one_by_one_have_a_step_between_them():
         assert (found(ran(lines, 1.0, after=19_999)) is not None) == said
 
 
+def test_a_line_that_also_prints_is_said_to_write_its_file():
+    """1000 writes to the file, and 2 or 200 to another from the same line."""
+    for printed, said in ((2, "999 writes to state.json ("), (200, "999 writes to 2 files (")):
+        beside = write(MILLISECOND, b"/run/printed", 1000 * printed, printed)
+        end = 9 * SECOND + 51 * MILLISECOND
+        run = Program([[useful(9 * SECOND), text(), beside]], end, end, 9 * SECOND)
+        columns = run.columns()
+        called_from(columns, [("dump", "/m"), ("main", "/m")])
+        again = {"again": np.array([999]), "again_ns": np.array([3 * SECOND])}
+        columns["places"] |= again | {"file": [0, 1], "path": [0, 0]}
+        assert said in found(columns).finding
+
+
 def test_objects_of_python_are_pickled():
     finding = found(ran(write(50 * MILLISECOND, b"/run/state.pkl", 40 * MB, 1000), 3.0))
     assert "state.pkl (pickling, or what else" in finding.finding

@@ -29,6 +29,7 @@ from tailrace.names import base_name
 from tailrace.units import count, nanoseconds, percent, rate, to_seconds
 from tailrace.verdict.advice import advice
 from tailrace.verdict.by_path import through
+from tailrace.verdict.cause import ONE_FILE_SHARE
 from tailrace.verdict.evidence import NOTABLE_LOSS, Evidence, Finding, Kind
 from tailrace.verdict.flushes import LIBRARIES, STREAMS
 from tailrace.verdict.libraries import content_of
@@ -125,10 +126,21 @@ def between_calls(evidence: Evidence) -> Finding | None:
 def _told(evidence: Evidence) -> _Told | None:
     if (found := _most(evidence)) is None:
         return None
-    files = sorted({int(evidence.columns["places"]["file"][row]) for row in found.rows})
+    files = _files(evidence, found)
     ranks = _ranks(evidence, files, found.kind)
     time_ns = found.time_ns * _ran(evidence) / max(len(ranks), 1)
     return _Told(found, files, ranks, time_ns) if evidence.share(time_ns) >= NOTABLE_LOSS else None
+
+
+def _files(evidence: Evidence, found: Between) -> list[int]:
+    """Those of the calls; the one with nearly all of them alone, beside which a line prints."""
+    table, calls = evidence.columns["places"], KINDS[found.kind][0]
+    made: dict[int, int] = {}
+    for row in found.rows:
+        file = int(table["file"][row])
+        made[file] = made.get(file, 0) + int(table[calls][row])
+    most = max(made, key=lambda file: made[file])
+    return [most] if made[most] >= ONE_FILE_SHARE * sum(made.values()) else sorted(made)
 
 
 def between_calls_ns(evidence: Evidence) -> np.ndarray:
