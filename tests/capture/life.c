@@ -2,6 +2,7 @@
  *
  * Each HOW writes records of one byte into FILE (default "data") and then ends, forks, jumps … in
  * its own way. Exit status 3: life.c itself failed. */
+#include <assert.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -60,6 +61,25 @@ static void end_quick_exit(void)
 static void end_abort(void)
 {
     abort();
+}
+static void end_assert(void)
+{
+    assert(file < 0);
+}
+static sigjmp_buf before_abort;
+
+static void leave_abort(int signal)
+{
+    (void)signal;
+    siglongjmp(before_abort, 1);
+}
+static void end_caught(void) /* an abort that is left again */
+{
+    signal(SIGABRT, leave_abort);
+    if (!sigsetjmp(before_abort, 1))
+        abort();
+    write_bytes(file, number);
+    exit(7);
 }
 static void end_kill(void)
 {
@@ -271,11 +291,11 @@ static void do_stepped(void)
     printf("%ld", (long)handled);
 }
 
-static sigjmp_buf back;
+static sigjmp_buf before_abort;
 static void jump_back(int signal)
 {
     (void)signal;
-    siglongjmp(back, 1);
+    siglongjmp(before_abort, 1);
 }
 
 /* Leaves a recorded read of an empty pipe (as descriptor 0) by siglongjmp, many times more often
@@ -288,7 +308,7 @@ static void do_longjmp(void)
     dup2(pipe_ends[0], 0);
     signal(SIGALRM, jump_back);
     for (volatile long i = 0; i < number; i++) {
-        if (sigsetjmp(back, 1))
+        if (sigsetjmp(before_abort, 1))
             continue;
         struct itimerval once = {{0, 0}, {0, 300}};
         setitimer(ITIMER_REAL, &once, NULL);
@@ -395,6 +415,8 @@ static const struct {
     {"_exit", end__exit},
     {"quick_exit", end_quick_exit},
     {"abort", end_abort},
+    {"assert", end_assert},
+    {"caught", end_caught},
     {"kill", end_kill},
     {"crash", end_crash},
     {"late", end_late},
@@ -421,9 +443,12 @@ static const struct {
 
 static int ends_itself(const char *how)
 {
-    return !strcmp(how, "exit") || !strcmp(how, "_exit") || !strcmp(how, "quick_exit") ||
-           !strcmp(how, "abort") || !strcmp(how, "kill") || !strcmp(how, "crash") ||
-           !strcmp(how, "late");
+    static const char *const own[] = {"exit",   "_exit", "quick_exit", "abort", "assert",
+                                      "caught", "kill",  "crash",      "late"};
+    for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+        if (!strcmp(how, own[i]))
+            return 1;
+    return 0;
 }
 
 int main(int count, char **arguments)

@@ -29,8 +29,8 @@ def writes(stream: rawstream.Stream) -> list[rawstream.Call]:
 
 @pytest.mark.parametrize(
     ("how", "status", "closed"),
-    [("exit", 7, 1), ("_exit", 7, 1), ("quick_exit", 7, 1), ("abort", -signal.SIGABRT, 0),
-     ("kill", -signal.SIGKILL, 0), ("crash", -signal.SIGSEGV, 0)],
+    [("exit", 7, 1), ("_exit", 7, 1), ("quick_exit", 7, 1), ("abort", -signal.SIGABRT, 1),
+     ("assert", -signal.SIGABRT, 1), ("kill", -signal.SIGKILL, 0), ("crash", -signal.SIGSEGV, 0)],
 )  # fmt: skip
 def test_every_call_is_there_however_the_program_ends(life, capture, how, status, closed):
     done = capture(life, how, 1000)
@@ -39,6 +39,14 @@ def test_every_call_is_there_however_the_program_ends(life, capture, how, status
     assert done.stream.header["closed"] == closed
     assert done.stream.ended == bool(closed)
     assert done.stream.header["lost"] == 0
+
+
+def test_an_abort_that_a_handler_leaves_again_is_no_end(life, capture):
+    """What is written behind it follows, and the end once more."""
+    done = capture(life, "caught", 1000)
+    assert done.returncode == 7
+    assert [call.offset for call in writes(done.stream)] == 2 * list(range(1000))
+    assert done.stream.ended and done.stream.header["lost"] == 0
 
 
 def test_a_run_lasts_until_its_end_at_once(program, capture):

@@ -5,6 +5,7 @@
  * both end by a system call of their own after 0.5 s, with status 3. hang: each waits for a message that
  * the other never sends, until another process has computed for half a second and kills both. */
 #define _GNU_SOURCE
+#include <assert.h>
 #include <fcntl.h>
 #include <mpi.h>
 #include <signal.h>
@@ -53,6 +54,9 @@ int main(int argc, char **argv)
         raise(SIGKILL);
     if (!strcmp(how, "abort"))
         MPI_Abort(MPI_COMM_WORLD, 9);
+    if (!strcmp(how, "own_abort"))
+        abort();
+    assert(strcmp(how, "assertion"));
     if (!strcmp(how, "left"))
         return 2;
     MPI_Barrier(MPI_COMM_WORLD);

@@ -50,9 +50,11 @@ def test_the_rank_that_called_abort_is_named(mpi: Mpi, tmp_path: Path):
     assert run.columns["rank"]["unknown_ns"][1] == 0
 
 
-def test_the_rank_that_others_were_ended_for_is_named(mpi: Mpi, tmp_path: Path):
-    """Rank 1 ends by itself with status 2, and the launcher ends rank 0, which waits for it."""
-    run = ended("left", mpi, tmp_path)
+@pytest.mark.parametrize("how", ["left", "own_abort", "assertion"])
+def test_the_rank_that_others_were_ended_for_is_named(how: str, mpi: Mpi, tmp_path: Path):
+    """Rank 1 ends by itself, with status 2 or by abort, and the launcher ends rank 0, which waits
+    for it."""
+    run = ended(how, mpi, tmp_path)
     assert list(run.columns["rank"]["ended"]) == ["unknown", "left"]
     said = "rank 1 ended without MPI_Finalize, and rank 0 was killed, or ended at once"
     assert said in run.headline
