@@ -36,6 +36,20 @@ def test_a_file_opened_again_and_again():
     assert first(made, appended[0], reads, appended[2]).advice == found.advice
 
 
+def test_a_file_that_is_written_anew_each_time():
+    """A history of up to 30 kB, 20 kB on average, is written whole at each of 100 opens; of one
+    that is appended to, each byte is written once."""
+
+    def of(size: int) -> Finding:
+        opens = call("open", SECOND, 100, b"/run/history")
+        whole = write(SECOND // 2, b"/run/history", size, 100, reach=(0, 30_000))
+        return first(opens, whole)
+
+    assert of(100 * 20_000).finding == "history is opened and written anew 400 times"
+    assert "append what is new" in of(100 * 20_000).advice
+    assert of(30_000).finding == "history is opened 400 times, for 1.0 requests each time"
+
+
 @pytest.mark.parametrize("name", [b"<temporary file>", b"/tmp/#12345"])
 @pytest.mark.parametrize("slow", ["open", "write"])
 def test_files_without_a_name_are_no_file_that_is_opened_again(name: bytes, slow: str):
@@ -108,6 +122,8 @@ def test_many_small_files():
     assert first(*pieces, *beside).finding.startswith("200 files of 900 B on average")
     removed = [call("unlink", MILLISECOND, 1, i.path) for i in pieces if i.function == "open"]
     assert first(*pieces, *removed).advice.startswith("keep in memory what is removed again")
+    log = [write(MILLISECOND, b"/run/log", 60, 1), call("open", MILLISECOND, 1, b"/run/log")]
+    assert first(*pieces, *removed, *log).advice.startswith("keep in memory what is removed again")
     locks = [call("unlink", MILLISECOND, 1, i.path) for i in beside]
     for told in (first(*pieces), first(*pieces, *beside, *locks)):
         assert told.advice.startswith("put the small files into one")

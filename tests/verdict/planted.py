@@ -10,6 +10,7 @@ import pickle
 import shutil
 import sqlite3
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -123,6 +124,21 @@ def pack_arrays():
     field = numpy.random.default_rng(1).random(2_000_000).round(4)
     for step in range(3):
         numpy.savez_compressed(f"field.{step}.npz", field=field)
+
+
+def rewrite_history():
+    """All of it, for each step that is added."""
+    history = []
+    for step in range(300):
+        history.append({"step": step, "loss": 1 / (step + 1)})
+        with Path("history.json").open("w") as file:
+            json.dump(history, file)
+
+
+def temporary_files():
+    for step in range(3000):
+        with tempfile.NamedTemporaryFile("w", dir=".") as file:
+            print(step, file=file, flush=True)
 
 
 def copy_files():

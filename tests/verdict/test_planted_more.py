@@ -212,6 +212,8 @@ PYTHON = {
     "pack_arrays": Expected(
         1, r"savez_compressed, from which 3 files are written, takes at least", "numpy.savez"
     ),
+    "rewrite_history": Expected(1, r"history\.json is opened and written anew 300 times", "append"),
+    "temporary_files": Expected(1, r"[\d,]+ files of", "keep in memory"),
     "copy_files": Expected(1, r"writing 1[23] files at", "a link, or a clone"),
     "replace_record": Expected(1, r"60 (fsyncs|renames) of \S+ \S+ each", ""),
     "compute_only": Expected(1, NO_IO, "", (*ALL_OF_IO, "network")),

@@ -162,6 +162,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "": "open the file once, keep it open, and flush where a reader needs it",
         "read": "open the file once and keep it open, or read it once and keep in memory what it "
         "holds",
+        "anew": "write it less often, or append what is new instead of writing all of it each time",
     },
     "many_files": {
         "": "put the small files into one: a shared file, an archive, a file per node",

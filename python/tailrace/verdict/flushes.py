@@ -62,6 +62,13 @@ def flushes(evidence: Evidence, kind: str) -> Cause | None:
     return Cause(Kind.SMALL_REQUESTS, text, f"{facts}system", file, functions, found.advised)
 
 
+def flushed_by_library(evidence: Evidence, kind: str) -> Cause | None:
+    """Tables that are written at each flush make requests jump, and the same bytes be written
+    again: the flushes are the cause of that, too."""
+    cause = flushes(evidence, kind)
+    return cause if cause is not None and cause.advised in LIBRARIES else None
+
+
 def _all(evidence: Evidence) -> list[Flushes]:
     return [_of_c(evidence), *(_of_streams(evidence, advised) for advised in STREAMS)]
 

@@ -11,7 +11,14 @@ import numpy as np
 from tailrace.names import base_name
 from tailrace.units import byte_count, count, nanoseconds, percent
 from tailrace.verdict.by_path import made_by_mpiio, through_library
-from tailrace.verdict.cause import CAUSE_SHARE, Cause, only_row, part_of_io, where_of
+from tailrace.verdict.cause import (
+    CAUSE_SHARE,
+    ONE_FILE_SHARE,
+    Cause,
+    only_row,
+    part_of_io,
+    where_of,
+)
 from tailrace.verdict.evidence import Evidence, Kind
 from tailrace.verdict.places import Places
 from tailrace.verdict.requests import (
@@ -34,6 +41,8 @@ WORTH_NAMING = 0.1
 # opens are not paid for.
 REOPENED = 20
 FEW_REQUESTS = 4
+# Of what all writes of a whole file would be, one part in so many.
+ANEW = 3
 # A file that is written to so seldom is opened to be read.
 SELDOM_WRITTEN = 0.1
 # Libraries that keep tables in a file of where its data lie; they read so much of them at most.
@@ -329,9 +338,23 @@ def _opened_again(evidence: Evidence, rows: np.ndarray, facts: str) -> Cause:
     name, verb = where_of(evidence, rows), "is" if len(rows) == 1 else "are"
     each = use.calls(*MOVING_KINDS) / use.calls("open")
     text = f"{name} {verb} opened {use.calls('open'):,} times, for {each:.1f} requests each time"
+    if _written_anew(evidence, rows):
+        text = f"{name} {verb} opened and written anew {use.calls('open'):,} times"
+        return Cause(Kind.REOPENED, text, facts, only_row(rows), advised="anew")
     # it may have been made before it was read
     advised = "" if use.calls("write") >= SELDOM_WRITTEN * use.calls("open") else "read"
     return Cause(Kind.REOPENED, text, facts, only_row(rows), advised=advised)
+
+
+def _written_anew(evidence: Evidence, rows: np.ndarray) -> bool:
+    """Whether most times that these files are opened, all of them is written, over what was there
+    before: what is kept open would have to be cut each time."""
+    files = evidence.files
+    begins, ends = (np.asarray(files[f"writes_{edge}"])[rows] for edge in ("begin", "end"))
+    written, opens = (np.asarray(files[name])[rows] for name in ("bytes_written", "opens"))
+    # a file that becomes longer is half as long on average
+    anew = (begins == 0) & (ANEW * written >= ends * opens)
+    return 2 * int(opens[anew].sum()) > int(opens.sum())
 
 
 def _opens_of_absent(use: Use, names: str, part: str, facts: str) -> Cause:
@@ -390,7 +413,7 @@ def _many_files(evidence: Evidence, facts: str) -> Cause | None:
     # Of those with bytes, which are removed again; a lock beside each is not what is meant.
     changes = int(np.asarray(files["others"])[rows[sizes[rows] > 0]].sum())
     removals = calls_of_functions(evidence.columns["functions"], OTHERS["removal"])
-    if not empty and min(changes, removals) >= number:
+    if not empty and min(changes, removals) >= ONE_FILE_SHARE * number:
         advised = "temporary"
     elif 2 * sum(b".zarr/" in bytes(files["path"][row]) for row in rows) > len(rows):
         advised = "zarr"

@@ -58,7 +58,7 @@ from tailrace.verdict.cause import (
 )
 from tailrace.verdict.evidence import Evidence, Finding, Kind
 from tailrace.verdict.failures import failing
-from tailrace.verdict.flushes import flushes
+from tailrace.verdict.flushes import flushed_by_library, flushes
 from tailrace.verdict.names_of_files import (
     are_modules,
     in_names,
@@ -252,6 +252,7 @@ def _moving(evidence: Evidence, kind: str) -> Cause:
         failing,
         _modules,
         read_at_each_open,
+        flushed_by_library,
         jumping,
         read_again,
         amplified,
