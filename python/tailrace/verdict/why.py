@@ -15,6 +15,7 @@ so (tests/python/test_verdict_why.py has for each a case where it is, and one wh
 | F is opened n times, for m requests each| F is opened more than REOPENED times by each rank, few|
 |                                         | requests follow, and files are not renamed as often;  |
 |                                         | or half of the time of small requests is in such files|
+| F is opened and written anew n times    | the same, and all of it is written at each open       |
 | n files of m bytes                      | MANY_FILES opened, of less than 1 MB; no slow one; or |
 |                                         | read or written by FEW_REQUESTS each time             |
 | n opens and look-ups for Python's       | half of the time for files' names is on modules' paths|
