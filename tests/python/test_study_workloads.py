@@ -276,3 +276,17 @@ def test_a_workload_of_ones_own_stays_with_the_study(bench: Bench) -> None:
     (folder / "own.toml").unlink()
     assert study("run", opened.directory).exit_code == 0
     assert (opened.runs["bytes_written"] == 2 * 6 * 5 * 4 * 8).all()
+
+
+@pytest.mark.slow
+def test_shares_of_shared_files_are_of_the_time_in_them(bench: Bench) -> None:
+    """Of a kernel, under capture or not: what is no read is a write."""
+    shared = ('run.method = "collective"', 'run.format = "mpiio"', "repetitions = 1")
+    several = ("factor.ranks.levels = [2]", "factor.target.levels = ['here']")
+    for capture in ("run.capture = true", "run.capture = false"):
+        shutil.rmtree(bench.directory.parent / "out", ignore_errors=True)
+        (run,) = made(bench, "h5perf", *shared, *several, capture).runs.to_dict("records")
+        moved = run["shared_read_s"] + run["shared_write_s"]
+        assert run["shared_read_s"] > 0 < run["shared_write_s"]
+        assert run["shared_read_share"] == pytest.approx(run["shared_read_s"] / moved)
+        assert run["shared_write_share"] == pytest.approx(run["shared_write_s"] / moved)

@@ -48,9 +48,10 @@ def _of_records(figures: Mapping[str, Any]) -> dict[str, Number]:
     answer |= _moved(
         [s for s in streams if s["direction"] == "read"], "read", "input_s", "bytes_read"
     )
-    for what in ("write", "read"):
+    in_shared = sum(shared[f"{what}_s"] for what in MOVED)
+    for what in MOVED:
         answer[f"shared_{what}_s"] = shared[f"{what}_s"]
-        answer[f"shared_{what}_share"] = shared[f"{what}_share"]
+        answer[f"shared_{what}_share"] = shared[f"{what}_s"] / in_shared if in_shared else None
     created, whole = answer["create_s"] or 0.0, answer["output_s"] or 0.0
     answer["create_share"] = created / whole if created and whole else None
     answer["read_and_write_s"] = sum(
