@@ -138,6 +138,21 @@ def test_two_levels_may_differ_more_than_either_from_the_first():
     assert str(found.answer) == "not held"
 
 
+def test_an_interval_that_seems_to_decide_says_of_how_many_pairs_it_is():
+    """The farthest of three pairs is surely beyond only by an interval that allows for all three:
+    where that leaves it open, it is told, and else not."""
+    times, seen = {"a": 10.0, "b": 10.0, "c": 12.0}, set()
+    given = {"does_not_matter": {"factor": "method", "within": 0.05}}
+    for seed in range(40):
+        found = answer_of(
+            {"method": list(times)}, lambda w: times[w["method"]], given, 0.04, seed=seed
+        )
+        seems = found.estimate.outside(0.05) and found.answer == "undecided"
+        assert ("; as the farthest of 3 pairs, " in found.evidence) == seems, found
+        seen.add(seems)
+    assert seen == {True, False}
+
+
 def test_a_share_is_as_uncertain_as_its_blocks_are() -> None:
     answer = share_answer(0.95, 3, 1)
     assert answer.answer is Judgement.HELD and answer.estimate is not None

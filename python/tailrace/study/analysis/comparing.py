@@ -173,6 +173,10 @@ def _all_within(
         f"{compared.response.words}, {against}: {words.compared(found[farthest])};"
         f" expected within {within * 100:g} %{_nothing_known(factor, compared.unknown)}"
     )
+    if not surely and found[farthest].outside(within):
+        # else it would seem to be decided
+        text += f"; as the farthest of {len(found)} pairs, "
+        text += words.compared(compared.ratio(*farthest, careful))
     held = held and not compared.unknown
     return Assessment(_judged(held, bool(surely)), text, found[farthest])
 
