@@ -263,7 +263,7 @@ pub(crate) fn accounts<'a>(
     let mut rows = vec![RoutineAccount::default(); levels.routines.len()];
     let mut by_rank = Vec::new();
     for (rank, routines) in ranks.into_iter().zip(&all) {
-        let before = rows.clone();
+        let before: Vec<_> = rows.iter().map(|row| (row.useful, row.unsure)).collect();
         let moving = add(&levels, &edges, routines, &mut rows);
         by_rank.extend(ranks::since(&before, &rows, rank, moving));
     }

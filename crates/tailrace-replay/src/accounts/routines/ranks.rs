@@ -63,16 +63,17 @@ pub(crate) fn again_by_rank<'a>(
     each.filter(|row| row.time > 0 && row.time >= runtime / NOTABLE_PART).collect()
 }
 
-/// What a rank added to the rows of these routines.
+/// What a rank added to the rows of these routines, of which useful and unsure time were so much
+/// before.
 pub(super) fn since(
-    before: &[RoutineAccount],
+    before: &[(i64, i64)],
     rows: &[RoutineAccount],
     rank: u32,
     moving: Vec<u32>,
 ) -> impl Iterator<Item = RoutineRank> {
     moving.into_iter().map(move |routine| {
-        let (row, before) = (&rows[routine as usize], &before[routine as usize]);
-        let (useful, unsure) = (row.useful - before.useful, row.unsure - before.unsure);
+        let (row, before) = (&rows[routine as usize], before[routine as usize]);
+        let (useful, unsure) = (row.useful - before.0, row.unsure - before.1);
         RoutineRank { routine, rank, useful, unsure }
     })
 }
