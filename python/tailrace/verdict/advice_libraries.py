@@ -99,3 +99,9 @@ OF_CALLS_BETWEEN = {
     "write netcdf": f"{_QUICKER_NETCDF}; or write fewer values",
     "read netcdf": f"{_QUICKER_NETCDF}; or read once and keep it",
 }
+
+
+def whose(library: str, advised: str) -> str:
+    """By what to look up advice: what is known of the case, before the library of the file, but for
+    SQLite's."""
+    return library if library == "sqlite" else advised or library

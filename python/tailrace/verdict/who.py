@@ -34,6 +34,7 @@ import numpy as np
 
 from tailrace.units import count, digits, nanoseconds, percent, to_seconds
 from tailrace.verdict.advice import advice
+from tailrace.verdict.advice_libraries import whose
 from tailrace.verdict.cause import OPENED_WITH, opened_otherwise
 from tailrace.verdict.culprits import DOING_SHARE, Culprits, find_culprits
 from tailrace.verdict.evidence import Evidence, Finding, Kind, RankUse
@@ -112,8 +113,7 @@ def _library(evidence: Evidence, cause: Unevenness) -> str:
     turns by the program."""
     if cause.code in (Kind.FEW_AGGREGATORS, Kind.TAKING_TURNS):
         return cause.advised
-    library = evidence.library_in(cause.file)
-    return library if library == "sqlite" else cause.advised or library
+    return whose(evidence.library_in(cause.file), cause.advised)
 
 
 def _cause(evidence: Evidence) -> Unevenness | None:

@@ -46,6 +46,7 @@ import numpy as np
 from tailrace.names import base_name
 from tailrace.units import byte_count, count, nanoseconds, percent, to_seconds
 from tailrace.verdict.advice import advice
+from tailrace.verdict.advice_libraries import whose
 from tailrace.verdict.by_path import moved_for_mpiio
 from tailrace.verdict.cause import (
     CAUSE_SHARE,
@@ -147,8 +148,7 @@ def what_takes_longest(evidence: Evidence) -> tuple[str, str]:
 
 def _advice(evidence: Evidence, cause: Cause) -> str:
     library = _library(evidence, cause)
-    advised = library if library == "sqlite" else cause.advised or library
-    return advice(cause.code, advised, evidence.mpi)
+    return advice(cause.code, whose(library, cause.advised), evidence.mpi)
 
 
 def _library(evidence: Evidence, cause: Cause) -> str:
