@@ -13,7 +13,8 @@ from tailrace import engine
 from tailrace.cli import cli
 from tailrace.gathering import Edge
 from tailrace.predict.conformance import broken_promises
-from tailrace.predict.model import Model, named, text
+from tailrace.predict.model import Model, named
+from tailrace.predict.model_text import text
 from tailrace.predict.patterns import Call, Clients, one_file, own_files
 from tailrace.shipped import MODELS
 from tailrace.units import to_seconds

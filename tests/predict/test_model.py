@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tailrace.errors import TailraceError
-from tailrace.predict.model import Model, load, text
+from tailrace.predict.model import Model, load
+from tailrace.predict.model_text import text
 
 CALLS = (
     "read", "cached_read", "write", "open", "close", "look_up", "synchronize", "lock", "truncate",

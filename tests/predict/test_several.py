@@ -15,7 +15,8 @@ from tailrace.calibration.quantities import ENDLESS
 from tailrace.calibration.several import Sample, Several
 from tailrace.calibration.shared import Shared
 from tailrace.calibration.together import held_out
-from tailrace.predict.model import Bucket, Model, Quantity, load, text
+from tailrace.predict.model import Bucket, Model, Quantity, load
+from tailrace.predict.model_text import text
 
 from .test_model import toml, written
 from .test_simulate import WORKLOAD, prediction, simulated

@@ -17,6 +17,7 @@ use tailrace_replay::program::{FileCall, Naming};
 use crate::by_file::{ByFile, place};
 use crate::extents::Extents;
 use crate::locks::{Locking, Locks, Range, Wish};
+use crate::processors::Processors;
 use crate::replay::{FileSystem, LATEST, Together, rounded};
 use crate::servers::{Load, Room, Servers, Ways};
 
@@ -76,6 +77,7 @@ pub struct Parameters {
     pub bucket: f64,
     /// What a call on a name keeps the service busy that all share.
     pub metadata: f64,
+    pub processors: Processors,
 }
 
 impl Parameters {
@@ -137,6 +139,8 @@ pub struct Modelled<'a> {
     writers: Vec<Writer>,
     /// By rank: the file to which it wrote last, until it locks or unlocks that.
     unlocked: Vec<Option<u32>>,
+    /// What client and servers took of processors so far.
+    worked: f64,
 }
 
 /// A node that writes: when the way is free of what it wrote.
@@ -195,7 +199,13 @@ impl<'a> Modelled<'a> {
             are_there: Vec::new(),
             writers: Vec::new(),
             unlocked: Vec::new(),
+            worked: 0.,
         }
+    }
+
+    /// What client and servers took of processors for the calls so far, ns.
+    pub fn worked(&self) -> i64 {
+        rounded(self.worked)
     }
 
     fn write(&mut self, asked: &Asked<'_>) -> f64 {
@@ -216,8 +226,10 @@ impl<'a> Modelled<'a> {
         if is_scattered {
             alone += parameters.scattered_write;
             on_its_way += parameters.sent_scattered_write;
+            self.worked += together.calls as f64 * parameters.processors.scattered_write;
         }
         let bytes = call.bytes as f64;
+        self.worked += parameters.processors.of(Access::Write, together.calls as f64, bytes);
         let a_call = bytes / together.calls.max(1) as f64;
         let kept = on_its_way + a_call * parameters.write + parameters.arrival;
         let load = Load { request: on_its_way + parameters.more(together), ..asked.load(begin) };
@@ -291,6 +303,8 @@ impl<'a> Modelled<'a> {
         }
         let pages = if whole_pages { outer(begin, end) } else { (begin, end) };
         file.known.add(pages.0, pages.1);
+        let calls_made = asked.together.calls as f64;
+        self.worked += self.parameters.processors.of(Access::Read, calls_made, missing);
         let from = drained + calls[Access::Read as usize] + copied;
         self.back.carry(&Load { bytes: missing, ..asked.load(begin) }, from, late)
     }
@@ -299,6 +313,7 @@ impl<'a> Modelled<'a> {
         let Parameters { drains, rereads, synchronize_clean, metadata, .. } = *self.parameters;
         let Asked { node, now, call, together, .. } = *asked;
         let alone = self.alone(call) + self.after_write(asked);
+        self.worked += self.parameters.processors.of(call.access, together.calls as f64, 0.);
         let waits = drains[call.access as usize] || call.access == Access::Synchronize;
         if waits {
             self.send(asked);

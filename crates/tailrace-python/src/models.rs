@@ -4,7 +4,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tailrace_predict::{
-    FileSystem, Granularity, Locks, Modelled, Parameters, Rereads, Servers, served,
+    FileSystem, Granularity, Locks, Modelled, Parameters, Processors, Rereads, Servers, served,
 };
 use tailrace_replay::Access;
 use tailrace_replay::program::{FileCall, Naming};
@@ -19,7 +19,8 @@ use tailrace_replay::program::{FileCall, Naming};
 /// "room_by_file" and "end_drains" bool; "drains" and "behind_writes" lists of kinds; "rereads"
 /// "never", "while_open" or "always". They may be left out: "create" and "attributes" in ns; "stays" bool; "link" in ns a byte; "servers", {"count",
 /// "stripe_bytes", "stripe_count"}; "bucket" in bytes; "locks", {"granularity": "file", "object" or
-/// bytes, "hand_over" in ns}; "metadata" in ns a call, "lock_after_write" in ns, "whole_pages" bool.
+/// bytes, "hand_over" in ns}; "metadata" in ns a call, "lock_after_write" in ns, "whole_pages" bool;
+/// "processors", by the names of `Processors`, in ns of a processor.
 /// Raises KeyError, TypeError and ValueError for others.
 #[pyfunction]
 pub(crate) fn model_times(model: Bound<'_, PyDict>, calls: Vec<Call>) -> PyResult<Vec<i64>> {
@@ -148,6 +149,7 @@ pub(crate) fn parameters(model: &Bound<'_, PyDict>) -> PyResult<Parameters> {
         bucket: optional(model, "bucket", |bytes| bytes.extract())?.unwrap_or(0.),
         locks: optional(model, "locks", |given| locks(&given))?,
         metadata: optional(model, "metadata", |time| time.extract())?.unwrap_or(0.),
+        processors: optional(model, "processors", |given| processors(&given))?.unwrap_or_default(),
     })
 }
 
@@ -165,6 +167,19 @@ fn servers(given: &Bound<'_, PyAny>) -> PyResult<Servers> {
         count: given.get_item("count")?.extract()?,
         stripe_bytes: given.get_item("stripe_bytes")?.extract()?,
         stripe_count: given.get_item("stripe_count")?.extract()?,
+    })
+}
+
+fn processors(given: &Bound<'_, PyAny>) -> PyResult<Processors> {
+    let number = |name: &str| given.get_item(name)?.extract::<f64>();
+    Ok(Processors {
+        write: number("write")?,
+        scattered_write: number("scattered_write")?,
+        read: number("read")?,
+        lock: number("lock")?,
+        call: number("call")?,
+        written_byte: number("written_byte")?,
+        read_byte: number("read_byte")?,
     })
 }
 

@@ -201,7 +201,8 @@ impl RunSteps {
     /// those that are made together so many ns (see `write_call_ns`). `overlapped`: file calls but
     /// reads are made beside the rank, which copies what it writes, in so many ns a byte.
     ///
-    /// Returns {"runtime_ns"} and by rank the list "useful_ns".
+    /// Returns {"runtime_ns"}, "worked_ns": what client and servers of the model take of processors,
+    /// and by rank the list "useful_ns".
     #[pyo3(signature = (*, useful=1.0, network=1.0, mpi=1.0, bytes=1.0, others=1.0, model=None,
                         directory=None, warm=false, ranks_per_node=None, beyond=None, staged=None,
                         spared=None, merged=None, overlapped=None))]
@@ -229,7 +230,7 @@ impl RunSteps {
         let spared = spared.map(|(kinds, file)| Ok::<_, PyErr>((kinds_of(&kinds)?, file)));
         let spared = spared.transpose()?;
         let pace = Pace { useful, network, mpi, io: others };
-        let replayed = py.detach(|| {
+        let (replayed, worked) = py.detach(|| {
             let nodes = self.nodes_of(ranks_per_node);
             let mut scaled = Scaled { bytes, others };
             let mut modelled = target.as_ref().map(|p| Modelled::new(p, &nodes, warm));
@@ -268,10 +269,12 @@ impl RunSteps {
                 beside = Overlapped::new(under, copy, self.nodes.len());
                 under = &mut beside;
             }
-            tailrace_predict::replay(&self.steps, pace, under)
+            let replayed = tailrace_predict::replay(&self.steps, pace, under);
+            (replayed, modelled.map_or(0, |modelled| modelled.worked()))
         });
         let answer = PyDict::new(py);
         answer.set_item("runtime_ns", replayed.runtime())?;
+        answer.set_item("worked_ns", worked)?;
         let useful: Vec<i64> = replayed.ranks.iter().map(|rank| rank.useful).collect();
         answer.set_item("useful_ns", useful)?;
         Ok(answer)

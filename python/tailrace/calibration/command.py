@@ -29,7 +29,8 @@ from tailrace.calibration.words import of_several, told
 from tailrace.errors import TailraceError
 from tailrace.names import printable
 from tailrace.output import print_json, write_whole
-from tailrace.predict.model import Model, checked_name, text
+from tailrace.predict.model import Model, checked_name
+from tailrace.predict.model_text import text
 from tailrace.terminal import progress_bar, tell
 from tailrace.units import byte_count, count, percent
 

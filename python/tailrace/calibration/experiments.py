@@ -27,6 +27,7 @@ from tailrace.calibration.probe import (
     lock,
     timed,
 )
+from tailrace.calibration.working import working
 
 NAMES = 8
 SMALL_READS = 32
@@ -235,6 +236,7 @@ ALL: tuple[Callable[[Probe, Sizes], Samples], ...] = (
     reading,
     small_reads,
     own_small_writes,
+    working,
 )
 # These take long where the way is slow: they fill the client's cache, or write much many times.
 LONG: tuple[Callable[[Probe, Sizes], Samples], ...] = (

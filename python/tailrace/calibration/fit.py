@@ -13,6 +13,7 @@ from tailrace.calibration.probe import MIB, SMALL, Samples, Sizes
 from tailrace.calibration.quantities import ENDLESS, at_least, quantity, rate
 from tailrace.calibration.room import rates_of_waiting_writes, under_way
 from tailrace.calibration.waiting import USUAL
+from tailrace.calibration.working import processors
 from tailrace.predict.model import (
     KINDS,
     NOTHING,
@@ -89,7 +90,12 @@ class Fit:
             bytes_per_s=rates,
             cache=cache,
             bucket=Bucket(bytes=self._bucket) if self._bucket else None,
+            processors=processors(rounds, sizes.bulk // MIB * MIB),
         )
+        if model.processors is None:
+            self.unknown.append(
+                "what client and servers take of the processors, as others used them"
+            )
         if any(each["lock_refused"] for each in rounds):
             self.unknown.append("what locks take, as the file system refuses them")
         elif not are_told(rounds):

@@ -36,6 +36,7 @@ const PLAIN: Parameters = Parameters {
     locks: None,
     bucket: 0.,
     metadata: 0.,
+    processors: Processors::NONE,
 };
 
 fn call(access: Access, offset: i64, bytes: u64) -> FileCall {
@@ -397,4 +398,34 @@ fn a_service_takes_calls_on_names_one_after_the_other() {
     // writing and synchronising are none of its business
     let data = [call(Access::Write, 0, 0), call(Access::Synchronize, 0, 0)];
     assert_eq!(ends_at_once(&served, &[0, 1], &data), [10, 1]);
+}
+
+#[test]
+fn what_client_and_servers_take_of_processors_adds_up_and_delays_no_call() {
+    let processors = Processors {
+        write: 7.,
+        scattered_write: 3.,
+        read: 5.,
+        lock: 11.,
+        call: 2.,
+        written_byte: 0.5,
+        read_byte: 0.25,
+    };
+    let parameters = Parameters { processors, ..PLAIN };
+    let calls = [
+        call(Access::Open, 0, 0),    // 2
+        call(Access::Write, 0, 10),  // 7 + 10 / 2
+        call(Access::Write, 50, 10), // elsewhere: 3 more
+        call(Access::Lock, 0, 0),    // 11
+        call(Access::Read, 0, 10),   // in the client's cache
+        call(Access::Read, 80, 20),  // 5 + 20 / 4
+        call(Access::Read, 99, 0),   // finds nothing
+    ];
+    let mut model = Modelled::new(&parameters, &[0], false);
+    let worked = calls.map(|call| {
+        model.end(0, 0, &call);
+        model.worked()
+    });
+    assert_eq!(worked, [2, 14, 29, 40, 40, 50, 50]);
+    assert_eq!(ends(&parameters, &calls), ends(&PLAIN, &calls));
 }
