@@ -7,6 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pytest
+
 from tailrace import engine
 from tailrace.predict.waits import waits
 
@@ -44,7 +47,7 @@ def whatif(*words: str | Path) -> str:
 def test_of_ranks_that_shared_a_processor_the_first_line_says_so(tmp_path: Path) -> None:
     trace = recorded(PROGRAM, tmp_path / "shared")
     found = waits(engine.analyze(trace, critical_paths=False))
-    assert found is not None and found.share > 0.2
+    assert found is not None and found.notable and found.share > 0.2
     first = whatif(trace).splitlines()[0]
     assert "waited for a processor" in first.split(". ")[0]
     document = json.loads(whatif(trace, "--json"))
@@ -52,10 +55,34 @@ def test_of_ranks_that_shared_a_processor_the_first_line_says_so(tmp_path: Path)
     assert document["processor_wait_share"] == found.share
 
 
+@pytest.mark.parametrize(("cores", "alone"), [("0-1", True), ("3", False), ("", False)])
+def test_what_ranks_waited_adds_up_and_who_had_a_core(cores: str, alone: bool) -> None:
+    """Of 2 s two ranks waited for 0.1 + 0.3 s computing, 0.5 in files and 0.2 in MPI; outside of
+    files they spent 0.5 + 0.7 and 0.4 + 0.4 s."""
+    second = 10**9
+    rank = {
+        "useful_ns": np.array([0.5, 0.7]) * second,
+        "io_ns": np.array([1.1, 0.9]) * second,
+        "mpi_ns": np.array([0.4, 0.4]) * second,
+        "waited_useful_ns": [second // 10, 3 * second // 10],
+        "waited_io_ns": [second // 2, 0],
+        "waited_mpi_ns": [0, second // 5],
+        "host": ["a", "a"],
+        "cores": [cores, cores],
+    }
+    any_waited = {"useful_ns": 3 * second // 10, "io_ns": second // 2, "mpi_ns": second // 5}
+    found = waits({"rank": rank, "runtime_ns": 2 * second, "any_waited": any_waited})
+    assert found is not None and found.notable
+    sums = (found.all_s, found.outside_s, found.ran_s)
+    assert sums == pytest.approx((1.1, 0.6, 2.0 - 0.6))
+    assert found.by_state["useful"] == pytest.approx(0.4 / 1.2)
+    assert found.alone == alone
+
+
 def test_a_program_that_sleeps_waited_for_none(tmp_path: Path) -> None:
     trace = recorded(IDLE, tmp_path / "idle")
     found = waits(engine.analyze(trace, critical_paths=False))
-    if found is not None:  # its start, beside much other work
+    if found is not None and found.notable:  # its start, beside much other work
         assert found.share < 0.5
         return
     assert whatif(trace).startswith("Processors twice as fast")

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple, Protocol
 
 from tailrace.gathering import GATHERED_BYTES
 from tailrace.names import printable
+from tailrace.predict.displaced import Displaced
 from tailrace.predict.methods import METHODS, Moving, Told, Way
 from tailrace.predict.model import Model
 from tailrace.predict.spread import RUN_TO_RUN
@@ -37,6 +38,8 @@ class Known(NamedTuple):
     is_own: bool = False
     # Whether some of the files that would move are memory.
     in_memory: bool = False
+    # How much longer ranks wait for a processor that client and servers have, if that is told.
+    displaced: Displaced | None = None
 
 
 @dataclass(frozen=True)
@@ -190,13 +193,17 @@ class Change:
                 " when all has arrived; no other node reads it earlier"
             )
         if self.is_modelled and self.known.waited:
-            found.append(
-                "calls that cost what a model says wait for no processor; what ranks waited for one"
-                " elsewhere stays, and is gone at best"
-            )
+            found.append(self._assumed_of_waits())
         if self.is_modelled:
             found.append(self._assumed_of_runs())
         return found
+
+    def _assumed_of_waits(self) -> str:
+        """… for a processor."""
+        calls = "calls that cost what a model says wait for no processor; "
+        if self.known.displaced is not None:
+            return calls + self.known.displaced.words
+        return calls + "what ranks waited for one elsewhere stays, and is gone at best"
 
     def _assumed_of_runs(self) -> str:
         if self.run_to_run is None:

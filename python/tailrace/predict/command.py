@@ -79,11 +79,12 @@ def main(
             " trace does not tell, so do not rely on what follows\n\nhint: compare with"
             " `tailrace report`, which says in its warnings what is missing"
         )
+    told = waited if waited is not None and waited.notable else None
     if as_json:
-        of = {"trace": str(trace), "processor_wait_share": waited.share if waited else 0.0}
+        of = {"trace": str(trace), "processor_wait_share": told.share if told else 0.0}
         _print_json(of, run.measured_s, predictions)
     else:
-        caution = f"{waited.caution}. " if waited else ""
+        caution = f"{told.caution}. " if told else ""
         _print(printable(trace.name), run.measured_s, predictions, caution)
 
 

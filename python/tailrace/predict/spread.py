@@ -37,6 +37,16 @@ def own(models: Iterable[Model], has_files_in: Callable[[Path], bool]) -> Own | 
     return None
 
 
+def model_of_files(
+    models: Iterable[Model], has_files_in: Callable[[Path], bool]
+) -> tuple[Model, Path] | None:
+    """Of these models the one that was measured where there are files, and where that is."""
+    for model in models:
+        if model.directory is not None and has_files_in(Path(model.directory)):
+            return model, Path(model.directory)
+    return None
+
+
 def share(files: float, of_files: float | None) -> float:
     """Of a run that spends such a share of its time in files, which differ by `of_files`; None
     where that was not measured."""

@@ -23,9 +23,10 @@ from tailrace.errors import TailraceError
 from tailrace.gathering import COPY_NS_A_BYTE, EDGES, Edge, gathered
 from tailrace.names import printable
 from tailrace.predict.change import Change, Described, Known
+from tailrace.predict.displaced import Displaced, displaced
 from tailrace.predict.methods import Moving, NothingError, Outputs, Way
 from tailrace.predict.model import AS_IT_SAYS, Model, faster
-from tailrace.predict.spread import own, share
+from tailrace.predict.spread import model_of_files, own, share
 from tailrace.predict.waits import Waits
 from tailrace.units import count, to_seconds
 from tailrace.usage import Cache
@@ -126,12 +127,15 @@ class Run:
         the program does with files. `in_memory`: those of its files that are memory. `models`: one
         may be of the file system that the run used, which says by how much it differs from the
         next."""
-        self._waited = waited.by_state if waited else {}
+        self._waits = waited
+        self._waited = waited.by_state if waited and waited.notable else {}
         self._most_waited_s = waited.most_s if waited else {}
         self._name = printable(path.name)
         self._knows_files = knows_files
         self._in_memory = in_memory
-        self._ideals_ns: dict[tuple[float, Way | None, Moving | None], int] = {}
+        self._models = models
+        self._displaced: dict[Change, Displaced | None] = {}
+        self._ideals_ns: dict[tuple[float, float, Way | None, Moving | None], int] = {}
         self._missed_ns: dict[Change, int] = {}
         self._steps = engine.steps(path, eager_limit_bytes, outputs)
         self._outputs = Outputs(self._steps, self._name, eager_limit_bytes)
@@ -199,19 +203,52 @@ class Run:
         )
         return float(max(high - value, value - low) / max(value, 1))
 
-    def _beside_s(self, change: Change, predicted_s: float, efficiency: dict[str, float]) -> float:
-        """What ranks waited for a processor outside of file calls: where these are of another file
-        system or method, whoever had the processor may not want it, as its client and servers."""
+    def _beside_s(
+        self, change: Change, predicted_s: float, efficiency: dict[str, float]
+    ) -> tuple[float, float]:
+        """By how much less and more the run takes for what ranks wait for a processor outside of
+        file calls: where these are of another file system or method, whoever had the processor may
+        not want it, as its client and servers, or still do."""
         if not change.is_modelled:
-            return 0.0
-        without_mpi = efficiency["transfer"]
+            return 0.0, 0.0
+        without_mpi, grows = efficiency["transfer"], self._grows(change)
         rest = {"useful": without_mpi * efficiency["io"], "mpi": 1 - without_mpi}
-        return sum(
-            min(self._most_waited_s.get(state, 0.0), part * predicted_s)
-            for state, part in rest.items()
-        )
+        waits_s = {state: grows * self._most_waited_s.get(state, 0.0) for state in rest}
+        less_s = sum(min(waits_s[state], part * predicted_s) for state, part in rest.items())
+        more_s = abs(1 - grows) * sum(self._most_waited_s.get(state, 0.0) for state in rest)
+        return less_s, more_s
 
-    def _off_s(self, change: Change, predicted_s: float, beside_s: float) -> tuple[float, float]:
+    def _grows(self, change: Change) -> float:
+        found = self._displaced_by(change)
+        return found.grows if found is not None else 1.0
+
+    def _displaced_by(self, change: Change) -> Displaced | None:
+        """None where it cannot be told how long ranks wait for client and servers: models do not
+        say what these take, or of where the run has its files there is none; or ranks have no
+        processor each, and wait for one another."""
+        if change not in self._displaced:  # found twice by two threads it is the same
+            self._displaced[change] = self._found_displaced(change)
+        return self._displaced[change]
+
+    def _found_displaced(self, change: Change) -> Displaced | None:
+        mine = model_of_files(self._models, self.has_files_in)
+        if change.target is None or change.stage is not None or mine is None or not self._waits:
+            return None
+        model, directory = mine
+        all_move = change.directory is None or directory.is_relative_to(change.directory)
+        says = model.processors is not None and change.target.processors is not None
+        if not (all_move and says and self._waits.alone):
+            return None
+        same = Change(target=model, directory=directory, cache=change.cache)
+        moved = replace(change, directory=directory)
+        was_s, is_s = (
+            to_seconds(self._replay(each, grows=1.0)["worked_ns"]) for each in (same, moved)
+        )
+        return displaced(self._waits, was_s, is_s)
+
+    def _off_s(
+        self, change: Change, predicted_s: float, beside_s: tuple[float, float]
+    ) -> tuple[float, float]:
         """By how much less and more the run takes if the models leave out as much as they did of
         programs that were held out, and rebuilding as much as of the method of the run. That all of
         those took less, say, does not tell to which side another program is off."""
@@ -222,7 +259,8 @@ class Run:
             found += [to_seconds(each["runtime_ns"]) for each in replayed]
         times = max(max(found) / predicted_s, predicted_s / min(found)) if min(found) > 0 else 1.0
         less_s, more_s = predicted_s * (1 - 1 / times), predicted_s * (times - 1)
-        return math.hypot(less_s, missed_s, beside_s), math.hypot(more_s, missed_s)
+        less = math.hypot(less_s, missed_s, beside_s[0])
+        return less, math.hypot(more_s, missed_s, beside_s[1])
 
     def _check(self, way: Way) -> None:
         ranks = self._steps.ranks
@@ -242,6 +280,7 @@ class Run:
             self._steps.tells_writes() if merges else True,
             is_own=self._is_own(change),
             in_memory=change.target is not None and bool(self._memory_in(change.directory)),
+            displaced=self._displaced_by(change),
         )
 
     def _missed_s(self, change: Change) -> float:
@@ -293,18 +332,22 @@ class Run:
         files: bool = True,
         steps: Any = None,
         off: Edge = "value",
+        grows: float | None = None,
     ) -> dict[str, Any]:
         """`edge` "low": what the change leaves open is as fast as may be, "high": as slow. Without
         `network` MPI takes no time, without `files` no call in them does. `steps`: in place of the
-        run's. `off`: as `edge`, what models leave out."""
+        run's. `off`: as `edge`, what models leave out. `grows`: so many times as long as they
+        did ranks wait for a processor outside of files, if not by what client and servers take."""
         slow = edge == "high"
+        grows = self._grows(change) if grows is None else grows
         io = self._share(change.io, "io", edge) if files else 0.0
-        mpi = self._share(change.network, "mpi", edge) if network else 0.0
+        mpi = self._share(change.network, "mpi", edge, grows) if network else 0.0
+        # a call that waits for nobody may have nothing to do with the network
+        others = self._share(1.0, "mpi", edge, grows)
         taken: dict[str, Any] = {
-            "useful": self._share(change.compute, "useful", edge),
+            "useful": self._share(change.compute, "useful", edge, grows),
             "network": mpi,
-            # a call that waits for nobody may have nothing to do with the network
-            "mpi": 1.0 if slow and network else mpi,
+            "mpi": others if slow and network else mpi,
             "bytes": io,
             # a faster file system may open and close no faster
             "others": max(io, 1.0) if slow and files else io,
@@ -317,7 +360,10 @@ class Run:
             taken["warm"] = is_warm(change.cache, edge)
             taken["ranks_per_node"] = change.ranks_per_node
             if change.known.is_own:
-                taken["beyond"] = (self._outputs.beyond(target, edge, taken["warm"], off), io)
+                # they waited for client and servers, which had no more processors either
+                least = max(grows, 1.0) if slow else min(grows, 1.0)
+                beyond = self._outputs.beyond(target, edge, taken["warm"], off)
+                taken["beyond"] = (beyond, io * least)
         if change.stage is not None and files:
             taken["staged"] = faster(change.stage.parameters(edge, off), change.io)
         taken["directory"] = change.directory
@@ -332,10 +378,12 @@ class Run:
         replayed: dict[str, Any] = steps.replay(**taken)
         return replayed
 
-    def _share(self, factor: float, state: str, edge: Edge) -> float:
-        """What is left of the time in a state that becomes so many times as fast."""
+    def _share(self, factor: float, state: str, edge: Edge, grows: float = 1.0) -> float:
+        """What is left of the time in a state that becomes so many times as fast, and in which
+        ranks wait for a processor so many times as long."""
         waited = 0.0 if edge == "low" else self._waited.get(state, 0.0)
-        return waited + (1 - waited) / factor
+        more = (grows - 1) * self._waits.by_state.get(state, 0.0) if self._waits else 0.0
+        return max(waited + (1 - waited) / factor + more, 0.0)
 
     def _efficiency(self, change: Change, replayed: dict[str, Any]) -> dict[str, float]:
         """As of a measured run (docs/reference/report.md), with even I/O left out."""
@@ -355,7 +403,8 @@ class Run:
 
     def _ideal_ns(self, change: Change) -> int:
         """Without network and files, where only these changes matter."""
-        key = (change.compute, change.way, change.moving if change.way else None)
+        grows = self._grows(change)
+        key = (change.compute, grows, change.way, change.moving if change.way else None)
         if key not in self._ideals_ns:  # found twice by two threads it is the same
             replayed = self._replay(change, network=False, files=False)
             self._ideals_ns[key] = int(replayed["runtime_ns"])
