@@ -38,7 +38,7 @@ class Known(NamedTuple):
     is_own: bool = False
     # Whether some of the files that would move are memory.
     in_memory: bool = False
-    # How much longer ranks wait for a processor that client and servers have, if that is told.
+    # What is left of waits for a processor that client and servers had, if that is told.
     displaced: Displaced | None = None
 
 

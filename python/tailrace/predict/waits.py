@@ -9,24 +9,18 @@ from typing import Any, NamedTuple
 from tailrace.units import to_seconds
 from tailrace.verdict.processors import STATES, processors_of
 
-# States in which nothing is asked of a file system.
-OUTSIDE = ("useful", "mpi")
-
 
 class Waits(NamedTuple):
     """`share`: of the run. `by_state`: of the time in each state, summed over ranks. `most_s`: for
     how long some rank waited in each state, at most. `caution`: a sentence without its full
-    stop. Summed over ranks, `all_s` is what they waited, `outside_s` what of that outside of file
-    calls, and `ran_s` how long they had a processor there. `alone`: there was one for each.
-    `notable`: of the run; of what is left on a faster file system less may be much."""
+    stop. `all_s`: what all ranks waited in sum. `alone`: there was a processor for each. `notable`:
+    of the run; of what is left of it on a quicker file system less may be much."""
 
     share: float
     by_state: dict[str, float]
     most_s: dict[str, float]
     caution: str
     all_s: float = 0.0
-    outside_s: float = 0.0
-    ran_s: float = 0.0
     alone: bool = False
     notable: bool = True
 
@@ -43,8 +37,6 @@ def waits(columns: dict[str, Any]) -> Waits | None:
         if spent
     }
     most_s = {state: to_seconds(time_ns) for state, time_ns in found.any_waited_ns.items()}
-    outside_ns = sum(found.waited_in(state) for state in OUTSIDE)
-    ran_ns = sum(spent_ns[state] for state in OUTSIDE) - outside_ns
     caution = found.described()
     return Waits(
         found.share,
@@ -52,8 +44,6 @@ def waits(columns: dict[str, Any]) -> Waits | None:
         most_s,
         caution[0].upper() + caution[1:],
         to_seconds(int(found.waited_ns.sum())),
-        to_seconds(outside_ns),
-        to_seconds(max(ran_ns, 0)),
         all(node.ranks <= node.cores for node in found.nodes),
         found.notable,
     )

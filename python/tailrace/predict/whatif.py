@@ -211,16 +211,15 @@ class Run:
         not want it, as its client and servers, or still do."""
         if not change.is_modelled:
             return 0.0, 0.0
-        without_mpi, grows = efficiency["transfer"], self._grows(change)
+        without_mpi, left = efficiency["transfer"], self._left(change)
         rest = {"useful": without_mpi * efficiency["io"], "mpi": 1 - without_mpi}
-        waits_s = {state: grows * self._most_waited_s.get(state, 0.0) for state in rest}
-        less_s = sum(min(waits_s[state], part * predicted_s) for state, part in rest.items())
-        more_s = abs(1 - grows) * sum(self._most_waited_s.get(state, 0.0) for state in rest)
-        return less_s, more_s
+        waited_s = {state: self._most_waited_s.get(state, 0.0) for state in rest}
+        less_s = sum(min(left * waited_s[state], rest[state] * predicted_s) for state in rest)
+        return less_s, (1 - left) * sum(waited_s.values())
 
-    def _grows(self, change: Change) -> float:
+    def _left(self, change: Change) -> float:
         found = self._displaced_by(change)
-        return found.grows if found is not None else 1.0
+        return found.left if found is not None else 1.0
 
     def _displaced_by(self, change: Change) -> Displaced | None:
         """None where it cannot be told how long ranks wait for client and servers: models do not
@@ -242,9 +241,9 @@ class Run:
         same = Change(target=model, directory=directory, cache=change.cache)
         moved = replace(change, directory=directory)
         was_s, is_s = (
-            to_seconds(self._replay(each, grows=1.0)["worked_ns"]) for each in (same, moved)
+            to_seconds(self._replay(each, left=1.0)["worked_ns"]) for each in (same, moved)
         )
-        return displaced(self._waits, was_s, is_s)
+        return displaced(self._waits.all_s, was_s, is_s)
 
     def _off_s(
         self, change: Change, predicted_s: float, beside_s: tuple[float, float]
@@ -332,20 +331,20 @@ class Run:
         files: bool = True,
         steps: Any = None,
         off: Edge = "value",
-        grows: float | None = None,
+        left: float | None = None,
     ) -> dict[str, Any]:
         """`edge` "low": what the change leaves open is as fast as may be, "high": as slow. Without
         `network` MPI takes no time, without `files` no call in them does. `steps`: in place of the
-        run's. `off`: as `edge`, what models leave out. `grows`: so many times as long as they
-        did ranks wait for a processor outside of files, if not by what client and servers take."""
+        run's. `off`: as `edge`, what models leave out. `left`: of what ranks waited for a
+        processor, if not by what client and servers take of these."""
         slow = edge == "high"
-        grows = self._grows(change) if grows is None else grows
+        left = self._left(change) if left is None else left
         io = self._share(change.io, "io", edge) if files else 0.0
-        mpi = self._share(change.network, "mpi", edge, grows) if network else 0.0
+        mpi = self._share(change.network, "mpi", edge, left) if network else 0.0
         # a call that waits for nobody may have nothing to do with the network
-        others = self._share(1.0, "mpi", edge, grows)
+        others = self._share(1.0, "mpi", edge, left)
         taken: dict[str, Any] = {
-            "useful": self._share(change.compute, "useful", edge, grows),
+            "useful": self._share(change.compute, "useful", edge, left),
             "network": mpi,
             "mpi": others if slow and network else mpi,
             "bytes": io,
@@ -360,10 +359,9 @@ class Run:
             taken["warm"] = is_warm(change.cache, edge)
             taken["ranks_per_node"] = change.ranks_per_node
             if change.known.is_own:
-                # they waited for client and servers, which had no more processors either
-                least = max(grows, 1.0) if slow else min(grows, 1.0)
+                # client and servers, for which these calls waited, had no more processors either
                 beyond = self._outputs.beyond(target, edge, taken["warm"], off)
-                taken["beyond"] = (beyond, io * least)
+                taken["beyond"] = (beyond, io * (1.0 if slow else left))
         if change.stage is not None and files:
             taken["staged"] = faster(change.stage.parameters(edge, off), change.io)
         taken["directory"] = change.directory
@@ -378,12 +376,12 @@ class Run:
         replayed: dict[str, Any] = steps.replay(**taken)
         return replayed
 
-    def _share(self, factor: float, state: str, edge: Edge, grows: float = 1.0) -> float:
-        """What is left of the time in a state that becomes so many times as fast, and in which
-        ranks wait for a processor so many times as long."""
+    def _share(self, factor: float, state: str, edge: Edge, left: float = 1.0) -> float:
+        """What is left of the time in a state that becomes so many times as fast, and of what ranks
+        waited for a processor there."""
         waited = 0.0 if edge == "low" else self._waited.get(state, 0.0)
-        more = (grows - 1) * self._waits.by_state.get(state, 0.0) if self._waits else 0.0
-        return max(waited + (1 - waited) / factor + more, 0.0)
+        gone = (1 - left) * self._waits.by_state.get(state, 0.0) if self._waits else 0.0
+        return max(waited + (1 - waited) / factor - gone, 0.0)
 
     def _efficiency(self, change: Change, replayed: dict[str, Any]) -> dict[str, float]:
         """As of a measured run (docs/reference/report.md), with even I/O left out."""
@@ -403,8 +401,8 @@ class Run:
 
     def _ideal_ns(self, change: Change) -> int:
         """Without network and files, where only these changes matter."""
-        grows = self._grows(change)
-        key = (change.compute, grows, change.way, change.moving if change.way else None)
+        left = self._left(change)
+        key = (change.compute, left, change.way, change.moving if change.way else None)
         if key not in self._ideals_ns:  # found twice by two threads it is the same
             replayed = self._replay(change, network=False, files=False)
             self._ideals_ns[key] = int(replayed["runtime_ns"])
