@@ -35,6 +35,8 @@ from tailrace.usage import Cache
 IDENTICAL = 0.01
 # A run that becomes longer or shorter by no more is as long as it was.
 NOTABLE = 0.01
+# Of the run: less than that nobody sees in it.
+SEEN = 0.001
 
 
 @dataclass(frozen=True)
@@ -135,6 +137,7 @@ class Run:
         self._in_memory = in_memory
         self._models = models
         self._displaced: dict[Change, Displaced | None] = {}
+        self._works_s: dict[Change, float] = {}
         self._ideals_ns: dict[tuple[float, float, Way | None, Moving | None], int] = {}
         self._missed_ns: dict[Change, int] = {}
         self._steps = engine.steps(path, eager_limit_bytes, outputs)
@@ -231,19 +234,29 @@ class Run:
 
     def _found_displaced(self, change: Change) -> Displaced | None:
         mine = model_of_files(self._models, self.has_files_in)
-        if change.target is None or change.stage is not None or mine is None or not self._waits:
+        waits = self._waits_alone()
+        if change.target is None or change.stage is not None or mine is None or waits is None:
             return None
         model, directory = mine
         all_move = change.directory is None or directory.is_relative_to(change.directory)
-        says = model.processors is not None and change.target.processors is not None
-        if not (all_move and says and self._waits.alone):
+        if not all_move or model.processors is None or change.target.processors is None:
             return None
-        same = Change(target=model, directory=directory, cache=change.cache)
-        moved = replace(change, directory=directory)
-        was_s, is_s = (
-            to_seconds(self._replay(each, left=1.0)["worked_ns"]) for each in (same, moved)
-        )
-        return displaced(self._waits.all_s, was_s, is_s)
+        was_s = self._worked_s(Change(target=model, directory=directory, cache=change.cache))
+        is_s = self._worked_s(replace(change, directory=directory))
+        return displaced(waits.all_s, was_s, is_s)
+
+    def _waits_alone(self) -> Waits | None:
+        """What ranks waited that had a processor each, if anybody could see it in the run time."""
+        outside_s = sum(self._most_waited_s.get(state, 0.0) for state in ("useful", "mpi"))
+        seen = outside_s > SEEN * self.measured_s
+        return self._waits if self._waits and self._waits.alone and seen else None
+
+    def _worked_s(self, change: Change) -> float:
+        """What client and servers take of processors."""
+        if change not in self._works_s:  # found twice by two threads it is the same
+            replayed = self._replay(change, left=1.0)
+            self._works_s[change] = to_seconds(replayed["worked_ns"])
+        return self._works_s[change]
 
     def _off_s(
         self, change: Change, predicted_s: float, beside_s: tuple[float, float]
