@@ -319,12 +319,14 @@ impl<'a> Run<'a> {
 
     /// The ranks go on to `horizon`; how far they all came, and how many events they have taken.
     fn reduce(&mut self, lanes: &mut [Lane<'a>], horizon: i64) -> Result<(i64, u64), TraceError> {
-        let Self { common, fresh, fresh_edges, longest, bytes, desks, .. } = self;
+        let Self { common, graph, fresh, fresh_edges, longest, bytes, desks, .. } = self;
         let terms = Terms { common, horizon, longest: &Mutex::new(longest), bytes, desks };
         let handed = fresh.chunks_mut(self.ranks_per_lane);
         let handed = handed.zip(fresh_edges.chunks_mut(self.ranks_per_lane));
-        let mut done =
-            lanes.iter_mut().zip(handed).map(|(lane, handed)| lane.reduce(terms, handed));
+        // What was sent when a receive is cancelled is known in order of time alone.
+        let mut graph = Some(graph).filter(|_| !common.may_cancel);
+        let lanes = lanes.iter_mut().zip(handed);
+        let mut done = lanes.map(|(lane, handed)| lane.reduce(terms, handed, graph.as_deref_mut()));
         done.try_fold(NOTHING, |all, of_lane| Ok(together(all, of_lane?)))
     }
 
@@ -339,7 +341,7 @@ impl<'a> Run<'a> {
         let reduce = || {
             let lanes = lanes.par_iter_mut().zip(handed).with_max_len(1);
             lanes
-                .map(|(lane, handed)| lane.reduce(terms, handed))
+                .map(|(lane, handed)| lane.reduce(terms, handed, None))
                 .try_reduce(|| NOTHING, |all, of_lane| Ok(together(all, of_lane)))
         };
         let graph = || graph.take(slabs, until[0]);
@@ -434,11 +436,13 @@ impl Lane<'_> {
         .expect("nothing is read yet");
     }
 
-    /// What each rank has to offer is taken over at once, as there may be many ranks.
+    /// What each rank has to offer is taken over at once, as there may be many ranks; `graph`:
+    /// it may take of what they hand over.
     fn reduce(
         &mut self,
         terms: Terms<'_, '_>,
         (slabs, edges): (&mut [Slab], &mut [Edges]),
+        mut graph: Option<&mut Graph<'_>>,
     ) -> Result<(i64, u64), TraceError> {
         let Terms { common, horizon, longest, bytes, desks } = terms;
         let lock = || longest.lock().expect("nothing panics while it is held");
@@ -446,6 +450,9 @@ impl Lane<'_> {
         let mut all = NOTHING;
         self.each(bytes, |rank| {
             let handed = handed.next().expect("there is one for each rank");
+            if let Some(graph) = &mut graph {
+                graph.lend(handed.0);
+            }
             take_up(rank, (&mut *handed.0, &mut *handed.1));
             rank.bar = lock().bar();
             let of_rank = |rank: &mut Rank<'_>| rank.reduce(horizon);
@@ -454,7 +461,10 @@ impl Lane<'_> {
             if rank.longest.capacity() > MANY_LONGEST {
                 rank.longest = Vec::new();
             }
-            hand_over(rank, handed, common, reached);
+            hand_over(rank, (&mut *handed.0, handed.1), common, reached);
+            if let Some(graph) = &mut graph {
+                graph.exchange(rank.number as usize, handed.0);
+            }
             all = together(all, (reached, rank.done()));
             Ok(())
         })?;

@@ -107,6 +107,11 @@ impl Chain {
         Clocks::of(vertex.useful, vertex.io, shared, ranks)
     }
 
+    /// Whether that of its file calls is known which local time depends on there.
+    pub(crate) fn knows_area_of(&self, vertex: &Vertex) -> bool {
+        (vertex.areas.wrapping_sub(self.first_area) as usize) < self.shared.len()
+    }
+
     #[cold]
     #[inline(never)]
     fn last_shared(&self) -> i64 {

@@ -146,6 +146,10 @@ impl Channel {
 /// Without the guard so many vertices wait for what others have not come to, at most.
 const MOST_WAITING: usize = 1 << 22;
 
+/// So many vertices of a rank at once: there is a block of many shapes among what it was reduced
+/// from, or it has waited for nobody for long.
+const MUCH: usize = 1 << 10;
+
 /// Vertices of a slab are copied if there are no more.
 const MOST_COPIED: usize = 1 << 17;
 
@@ -156,6 +160,8 @@ pub(crate) struct Graph<'a> {
     /// By rank: its vertices that are not replayed yet, and what is known of it.
     vertices: Vec<Vec<Vertex>>,
     chains: Vec<Chain>,
+    /// What vertices were written into that were taken at once.
+    spare: Vec<Vertex>,
     half_open: HalfOpen,
     /// Ranks whose replay waits for that of the next, and whether a rank is among them.
     stack: Vec<usize>,
@@ -214,6 +220,7 @@ impl<'a> Graph<'a> {
         Self {
             copies: false,
             vertices: vec![Vec::new(); begins.len()],
+            spare: Vec::new(),
             chains: (0..).zip(begins).map(chain).collect(),
             half_open: HalfOpen::new(begins.len()),
             stack: Vec::new(),
@@ -261,6 +268,32 @@ impl<'a> Graph<'a> {
         let Around { crossings, messages, collectives, .. } = &self.around;
         if crossings.is_crowded(messages.len() + collectives.len()) {
             self.sweep();
+        }
+    }
+
+    /// Lends a rank that has no memory for vertices what another's were written into.
+    pub(crate) fn lend(&mut self, slab: &mut Slab) {
+        if slab.vertices.capacity() == 0 {
+            std::mem::swap(&mut slab.vertices, &mut self.spare);
+        }
+    }
+
+    /// Takes at once what a rank that has handed over much begins with, as long as it sends and posts
+    /// receives alone, whatever the time: who waits for a message looks when it was sent. What they
+    /// were written into is lent to the next rank.
+    pub(crate) fn exchange(&mut self, rank: usize, slab: &mut Slab) {
+        if slab.vertices.len() < MUCH || !self.vertices[rank].is_empty() {
+            return;
+        }
+        self.add_channels(rank, slab);
+        let chain = &mut self.chains[rank];
+        let is_known = |vertex: &Vertex| chain.knows_area_of(vertex);
+        let known = slab.vertices.iter().take_while(|vertex| is_known(vertex)).count();
+        let taken = self.around.exchange(chain, &slab.vertices[..known]);
+        if taken > 0 {
+            let rest = slab.vertices.split_off(taken);
+            self.spare = std::mem::replace(&mut slab.vertices, rest);
+            self.spare.clear();
         }
     }
 
@@ -344,7 +377,7 @@ mod tests {
     use tailrace_trace::tables::Communicator;
 
     use super::*;
-    use crate::graph::vertex::{Deed, Entry, Family, Gives, Site, Waits};
+    use crate::graph::vertex::{Deed, Entry, Family, Gives, Sending, Site, Waits};
 
     /// Enters a collective of all after nothing but useful time, and leaves at 50.
     fn meets(at: i64) -> Vertex {
@@ -375,5 +408,53 @@ mod tests {
         assert_eq!(graph.ahead().iter().map(|clocks| clocks.net).collect::<Vec<_>>(), [25, 0]);
         graph.hand_back(&mut slabs);
         assert_eq!((slabs[0].vertices.len(), slabs[0].vertices.as_ptr()), (0, memory));
+    }
+
+    fn instant(at: i64, useful: i64, deed: Deed) -> Vertex {
+        Vertex { at, since: 0, useful, io: 0, areas: 0, owns: 0, site: Site::default(), deed }
+    }
+
+    #[test]
+    fn a_rank_that_only_sends_leaves_its_memory_to_the_next() {
+        let tables = Tables { ranks: 2, ..Tables::default() };
+        let mut graph = Graph::new(&tables, &[0, 0], &Options::default(), 5_000);
+        let mut slabs: [Slab; 2] = Default::default();
+        let channel = Channel { communicator: 0, tag: 0, source: 0, destination: 1 };
+        for slab in &mut slabs {
+            slab.channels.push(channel);
+        }
+        // Rank 0 sends a message each nanosecond; of its last three the file calls are not known.
+        let send = Deed::Send { channel: 0, sending: Sending::Eager };
+        let number = MUCH as i64 + 3;
+        slabs[0].vertices.extend((1..=number).map(|at| instant(at, at, send)));
+        slabs[0].vertices[MUCH..].iter_mut().for_each(|vertex| vertex.areas = 1);
+        let memory = slabs[0].vertices.as_ptr();
+        graph.exchange(0, &mut slabs[0]);
+        assert!(slabs[0].vertices.iter().map(|vertex| vertex.at).eq(MUCH as i64 + 1..=number));
+        graph.lend(&mut slabs[1]);
+        assert_eq!((slabs[1].vertices.len(), slabs[1].vertices.as_ptr()), (0, memory));
+        // Rank 1 posts all receives at 0 and waits for them until 3,000.
+        let first = instant(0, 0, Deed::Post { channel: 0 });
+        slabs[1].vertices.extend((0..number).map(|_| first));
+        let all = Deed::FinishAll { first: 0, number: number as u32 };
+        slabs[1].vertices.push(instant(3_000, 0, all));
+        graph.exchange(1, &mut slabs[1]);
+        assert_eq!(slabs[1].vertices.len(), 1);
+        graph.take(&mut slabs, 5_000);
+        // It goes on when the last is sent.
+        assert!(!graph.has_vertices());
+        assert_eq!(graph.ahead().iter().map(|clocks| clocks.net).collect::<Vec<_>>(), [0, number]);
+        assert_eq!(graph.around.messages.unmatched(), (0, 0));
+    }
+
+    #[test]
+    fn a_rank_that_hands_over_little_waits_for_the_others() {
+        let tables = Tables { ranks: 2, ..Tables::default() };
+        let mut graph = Graph::new(&tables, &[0, 0], &Options::default(), 5_000);
+        let mut slab = Slab::default();
+        slab.channels.push(Channel { communicator: 0, tag: 0, source: 0, destination: 1 });
+        slab.vertices.extend((1..MUCH as i64).map(|at| instant(at, at, Deed::Post { channel: 0 })));
+        graph.exchange(0, &mut slab);
+        assert_eq!(slab.vertices.len(), MUCH - 1);
     }
 }

@@ -65,6 +65,8 @@ pub(crate) struct Common<'a> {
     pub levels: Arc<Levels>,
     /// Each vertex is one instant: none is merged with the next.
     pub apart: bool,
+    /// The run has a call that cancels; else nothing is.
+    pub may_cancel: bool,
     /// A rank that has handed over so many vertices waits for the others to come as far.
     enough: usize,
 }
@@ -90,6 +92,7 @@ impl<'a> Common<'a> {
             critical_paths,
             levels,
             apart: false,
+            may_cancel: tables.functions.iter().any(|function| cancels(&function.name)),
             enough,
         }
     }
@@ -109,6 +112,11 @@ impl<'a> Common<'a> {
     pub(crate) fn runtime(&self) -> i64 {
         self.window.end_ns - self.window.begin_ns
     }
+}
+
+/// Whether a function of that name may cancel a receive, in C or in Fortran.
+fn cancels(name: &str) -> bool {
+    name.to_ascii_lowercase().contains("cancel")
 }
 
 /// What the replay had to leave out; each becomes a warning.

@@ -273,6 +273,7 @@ impl Rank<'_> {
     fn act(&mut self, i: usize, token: Token, action: RequestAction) {
         match action {
             RequestAction::Free => self.free(i, token),
+            RequestAction::Cancel if !self.common.may_cancel => {}
             RequestAction::Cancel => {
                 let owner = self.owner(token);
                 let role = owner.map(|owner| self.threads[owner].requests.cancel(token.number));
