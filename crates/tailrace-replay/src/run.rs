@@ -323,30 +323,35 @@ impl<'a> Run<'a> {
         let terms = Terms { common, horizon, longest: &Mutex::new(longest), bytes, desks };
         let handed = fresh.chunks_mut(self.ranks_per_lane);
         let handed = handed.zip(fresh_edges.chunks_mut(self.ranks_per_lane));
-        // What was sent when a receive is cancelled is known in order of time alone.
-        let mut graph = Some(graph).filter(|_| !common.may_cancel);
-        let lanes = lanes.iter_mut().zip(handed);
-        let mut done = lanes.map(|(lane, handed)| lane.reduce(terms, handed, graph.as_deref_mut()));
+        let (lanes, graph) = (lanes.iter_mut().zip(handed), Mutex::new(graph));
+        let mut done = lanes.map(|(lane, handed)| lane.reduce(terms, handed, Some(&graph)));
         done.try_fold(NOTHING, |all, of_lane| Ok(together(all, of_lane?)))
     }
 
-    /// … while areas are found of the slab before, and the graph takes the one before that.
+    /// … while areas are found of the slab before, and the graph takes the one before that. As long
+    /// as there is nothing before, it takes at once what it may.
     fn at_once(&mut self, lanes: &mut [Lane<'a>], horizon: i64) -> Result<(i64, u64), TraceError> {
         let asked = self.may_ask();
+        let mut before = self.slabs.iter().chain(&self.ahead);
+        let is_idle = !self.graph.has_vertices() && before.all(Slab::is_empty);
         let Self { common, graph, slabs, area, edges, ahead, until, .. } = self;
         let (longest, bytes, desks) = (&Mutex::new(&mut self.longest), &self.bytes, &self.desks);
         let terms = Terms { common, horizon, longest, bytes, desks };
         let handed = self.fresh.par_chunks_mut(self.ranks_per_lane);
         let handed = handed.zip(self.fresh_edges.par_chunks_mut(self.ranks_per_lane));
-        let reduce = || {
+        let reduce = |graph: Option<&Mutex<&mut Graph<'a>>>| {
             let lanes = lanes.par_iter_mut().zip(handed).with_max_len(1);
             lanes
-                .map(|(lane, handed)| lane.reduce(terms, handed, None))
+                .map(|(lane, handed)| lane.reduce(terms, handed, graph))
                 .try_reduce(|| NOTHING, |all, of_lane| Ok(together(all, of_lane)))
         };
-        let graph = || graph.take(slabs, until[0]);
         let area = || area.pass(edges, until[1], asked, ahead);
-        rayon::join(graph, || rayon::join(area, reduce).1).1
+        if is_idle {
+            let graph = Mutex::new(graph);
+            return rayon::join(area, || reduce(Some(&graph))).1;
+        }
+        let graph = || graph.take(slabs, until[0]);
+        rayon::join(graph, || rayon::join(area, || reduce(None)).1).1
     }
 
     /// The ranks come to their ends, and hand over what there is.
@@ -442,16 +447,18 @@ impl Lane<'_> {
         &mut self,
         terms: Terms<'_, '_>,
         (slabs, edges): (&mut [Slab], &mut [Edges]),
-        mut graph: Option<&mut Graph<'_>>,
+        graph: Option<&Mutex<&mut Graph<'_>>>,
     ) -> Result<(i64, u64), TraceError> {
         let Terms { common, horizon, longest, bytes, desks } = terms;
         let lock = || longest.lock().expect("nothing panics while it is held");
+        // What was sent when a receive is cancelled is known in order of time alone.
+        let graph = graph.filter(|_| !common.may_cancel);
         let mut handed = slabs.iter_mut().zip(edges);
         let mut all = NOTHING;
         self.each(bytes, |rank| {
             let handed = handed.next().expect("there is one for each rank");
-            if let Some(graph) = &mut graph {
-                graph.lend(handed.0);
+            if let Some(graph) = graph {
+                graph.lock().expect("nothing panics while it is held").lend(handed.0);
             }
             take_up(rank, (&mut *handed.0, &mut *handed.1));
             rank.bar = lock().bar();
@@ -462,7 +469,8 @@ impl Lane<'_> {
                 rank.longest = Vec::new();
             }
             hand_over(rank, (&mut *handed.0, handed.1), common, reached);
-            if let Some(graph) = &mut graph {
+            if let Some(graph) = graph.filter(|_| handed.0.is_much()) {
+                let mut graph = graph.lock().expect("nothing panics while it is held");
                 graph.exchange(rank.number as usize, handed.0);
             }
             all = together(all, (reached, rank.done()));

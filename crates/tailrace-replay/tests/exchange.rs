@@ -7,6 +7,7 @@ use tailrace_trace::event::{Envelope, Layer, Operation, Progress, RequestAction,
 
 const RANKS: u32 = 3;
 const MESSAGES: u64 = 1_200;
+const ROUNDS: i64 = 4;
 
 fn envelope(peer: u32, tag: u64) -> Envelope {
     let (peer, tag) = (i32::try_from(peer % RANKS).unwrap(), i32::try_from(tag).unwrap());
@@ -47,17 +48,20 @@ impl Line<'_> {
         Token { location: self.rank, number }
     }
 
-    fn wait(&mut self, until: i64) {
-        let completed = (0..self.requests).map(|number| self.token(number)).collect();
+    /// … for all requests from the `first` on.
+    fn wait(&mut self, first: u64, until: i64) {
+        let completed = (first..self.requests).map(|number| self.token(number)).collect();
         let function = self.trace.function("MPI_Waitall", Layer::Mpi);
         let operation = Operation::Complete { completed, test: false };
         self.trace.call(self.rank as usize, function, self.at, until, operation);
+        self.at = until;
     }
 }
 
-/// Each sends to the next on a ring, and receives from the one before; the last rank is late.
-/// `cancels`: rank 1 first posts a receive that it cancels before anything is sent to it.
-fn ring(cancels: bool) -> MemoryTrace {
+/// In each round a rank sends to the next on a ring, and receives from the one before, on so many
+/// channels; the last rank is late. `cancels`: rank 1 first posts a receive that it cancels before
+/// anything is sent to it.
+fn ring(channels: u64, cancels: bool) -> MemoryTrace {
     let mut trace = MemoryTrace::new(RANKS);
     for rank in 0..RANKS {
         let late = if rank + 1 == RANKS { 7_000 } else { 0 };
@@ -67,11 +71,12 @@ fn ring(cancels: bool) -> MemoryTrace {
             let (token, action) = (line.token(0), RequestAction::Cancel);
             line.call("MPI_Cancel", Operation::OnRequest { token, action });
         }
-        for tag in 0..MESSAGES {
-            line.receive(rank + RANKS - 1, tag);
+        for round in 1..=ROUNDS {
+            let first = line.requests;
+            (0..MESSAGES).for_each(|number| line.receive(rank + RANKS - 1, number % channels));
+            (0..MESSAGES).for_each(|number| line.send(rank + 1, number % channels));
+            line.wait(first, 50_000 * round + 100 * i64::from(rank));
         }
-        (0..MESSAGES).for_each(|tag| line.send(rank + 1, tag));
-        line.wait(50_000 + 100 * i64::from(rank));
     }
     trace
 }
@@ -83,10 +88,10 @@ fn comes_to(trace: &MemoryTrace, threads: usize, slab: u64) -> String {
 
 #[test]
 fn what_is_taken_at_once_comes_to_what_it_comes_to_in_order_of_time() {
-    for cancels in [false, true] {
-        let trace = ring(cancels);
-        let alone = comes_to(&trace, 1, 0);
-        for (threads, slab) in [(1, 100), (2, 0), (2, 100), (3, 7)] {
+    for (channels, cancels) in [(MESSAGES, false), (MESSAGES, true), (3, false), (3, true)] {
+        let trace = ring(channels, cancels);
+        let alone = comes_to(&trace, 1, 100);
+        for (threads, slab) in [(1, 0), (1, 8_000), (2, 0), (2, 100), (2, 8_000), (3, 7_000)] {
             assert_eq!(alone, comes_to(&trace, threads, slab), "{threads} threads, {slab} events");
         }
     }

@@ -79,6 +79,11 @@ impl Slab {
             && cuts.is_empty()
     }
 
+    /// Whether it holds so much that the graph may take it at once.
+    pub(crate) fn is_much(&self) -> bool {
+        self.vertices.len() >= MUCH
+    }
+
     /// Takes over what comes after; leaves nothing there.
     pub(crate) fn append(&mut self, later: &mut Self) {
         take_over(&mut self.vertices, &mut later.vertices);
@@ -160,8 +165,8 @@ pub(crate) struct Graph<'a> {
     /// By rank: its vertices that are not replayed yet, and what is known of it.
     vertices: Vec<Vec<Vertex>>,
     chains: Vec<Chain>,
-    /// What vertices were written into that were taken at once.
-    spare: Vec<Vertex>,
+    /// What vertices were written into that were taken at once: one for each thread.
+    spare: Vec<Vec<Vertex>>,
     half_open: HalfOpen,
     /// Ranks whose replay waits for that of the next, and whether a rank is among them.
     stack: Vec<usize>,
@@ -274,7 +279,7 @@ impl<'a> Graph<'a> {
     /// Lends a rank that has no memory for vertices what another's were written into.
     pub(crate) fn lend(&mut self, slab: &mut Slab) {
         if slab.vertices.capacity() == 0 {
-            std::mem::swap(&mut slab.vertices, &mut self.spare);
+            slab.vertices = self.spare.pop().unwrap_or_default();
         }
     }
 
@@ -282,7 +287,7 @@ impl<'a> Graph<'a> {
     /// receives alone, whatever the time: who waits for a message looks when it was sent. What they
     /// were written into is lent to the next rank.
     pub(crate) fn exchange(&mut self, rank: usize, slab: &mut Slab) {
-        if slab.vertices.len() < MUCH || !self.vertices[rank].is_empty() {
+        if !slab.is_much() || !self.vertices[rank].is_empty() {
             return;
         }
         self.add_channels(rank, slab);
@@ -292,8 +297,9 @@ impl<'a> Graph<'a> {
         let taken = self.around.exchange(chain, &slab.vertices[..known]);
         if taken > 0 {
             let rest = slab.vertices.split_off(taken);
-            self.spare = std::mem::replace(&mut slab.vertices, rest);
-            self.spare.clear();
+            let mut spare = std::mem::replace(&mut slab.vertices, rest);
+            spare.clear();
+            self.spare.push(spare);
         }
     }
 
