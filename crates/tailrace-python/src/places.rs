@@ -27,7 +27,8 @@ pub(crate) fn paths(analysis: &Analysis) -> Paths {
 
 /// One row per place and file, or place and MPI ("file" −1; "file" is a row of "files"): calls and
 /// time by kind, "path" an index into "paths", lists of rows of "frames" from the innermost; by path
-/// how often a call from it was the next one, "again", and the time until then.
+/// how often a call from it, or from its line, was the next one, "again", and the time until then;
+/// "before_ns" is what lay before its calls, whatever call was the last.
 pub(crate) fn places<'py>(
     py: Python<'py>,
     trace: &Tables,
@@ -59,6 +60,8 @@ pub(crate) fn places<'py>(
     let again = |place: &u32| analysis.again.get(place).copied().unwrap_or_default();
     integers(&columns, "again", used.keys(), |place| again(place).count as i64)?;
     integers(&columns, "again_ns", used.keys(), |place| again(place).time)?;
+    let before = |place: &u32| analysis.before.get(place).copied().unwrap_or_default();
+    integers(&columns, "before_ns", used.keys(), before)?;
     columns.set_item("again_rank", again_ranks(py, analysis, used)?)?;
     let cut: Vec<bool> = used.keys().map(|place| of(place).is_some_and(|path| path.cut)).collect();
     columns.set_item("cut", cut)?;

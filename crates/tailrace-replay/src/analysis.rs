@@ -160,6 +160,7 @@ pub struct Analysis {
     pub routine_ranks: Vec<RoutineRank>,
     /// By place.
     pub again: BTreeMap<u32, Again>,
+    pub before: BTreeMap<u32, i64>,
     pub again_ranks: Vec<AgainRank>,
     /// In order of their routines, and of time.
     pub routine_phases: Vec<RoutinePhase>,
@@ -183,6 +184,9 @@ impl Analysis {
         let longest = std::mem::replace(&mut results.longest, Longest::new(0)).finish();
         let again =
             crate::accounts::routines::again(results.threads().map(|(_, thread)| &thread.routines));
+        let before = crate::accounts::routines::before(
+            results.threads().map(|(_, thread)| &thread.routines),
+        );
         let threads = results.ranks.iter().zip(0..);
         let threads = threads.flat_map(|(rank, i)| rank.threads.iter().map(move |t| (i, t)));
         let again_ranks = crate::accounts::routines::again_by_rank(
@@ -209,6 +213,7 @@ impl Analysis {
             routines,
             routine_ranks,
             again,
+            before,
             again_ranks,
             routine_phases,
             io_phases: results.area.phases().to_vec(),

@@ -123,6 +123,9 @@ pub(crate) struct Relation {
     pub ahead: usize,
     /// They are as long as that, and known.
     pub whole: bool,
+    /// They part in a line of the program that calls both, as one that writes several values to a
+    /// stream does.
+    pub one_line: bool,
 }
 
 impl Relation {
@@ -130,7 +133,11 @@ impl Relation {
         let shared = shared(before, place);
         let goes_on = |at: &usize| place[*at].is_behind(&before[*at]);
         let ahead = (0..shared).rev().find(goes_on).map_or(0, |at| at + 1);
-        Self { shared, ahead, whole: shared > 0 && shared == before.len().max(place.len()) }
+        let one_line = shared
+            .checked_sub(1)
+            .is_some_and(|at| before[at].line > 0 && before[at].line == place[at].line);
+        let whole = shared > 0 && shared == before.len().max(place.len());
+        Self { shared, ahead, whole, one_line }
     }
 }
 
@@ -194,6 +201,23 @@ mod tests {
         let levels = levels(frames, &[&[0, 1], &[2, 3], &[4, 5]]);
         assert_eq!(shared(levels.of(1), levels.of(2)), 2);
         assert_eq!(shared(levels.of(1), levels.of(3)), 1); // the other copy
+    }
+
+    #[test]
+    fn calls_of_one_line_are_told_from_those_of_others() {
+        let frames = vec![
+            frame("dump", 20, 5),
+            frame("dump", 30, 5),
+            frame("dump", 40, 6),
+            frame("put", 5, 0),
+            frame("put", 9, 0),
+        ];
+        let levels = levels(frames, &[&[0], &[3, 1], &[3, 2], &[4, 1]]);
+        let one_line = |one, other| Relation::of(levels.of(one), levels.of(other)).one_line;
+        assert!(one_line(1, 2)); // called at two addresses of line 5
+        assert!(!one_line(2, 3)); // lines 5 and 6
+        assert!(!one_line(2, 4)); // they part in a library of which no lines are known
+        assert!(!one_line(1, 0));
     }
 
     #[test]

@@ -43,8 +43,8 @@ impl Pair {
     }
 }
 
-/// Calls from one place that followed each other with no other call in between: how many did, and
-/// what lay between them where that was no long time.
+/// Calls from one place, or one line, that followed each other with no other call in between: how
+/// many did, and what lay between them where that was no long time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Again {
     pub count: u64,
@@ -64,10 +64,18 @@ pub(crate) struct Pairs {
 impl Pairs {
     const NONE: (u32, u32) = (u32::MAX, 0);
 
-    /// By place; nothing where something is missing.
+    /// By place of the later call, which may have several rows; nothing where something is missing.
     pub(crate) fn again(&self) -> impl Iterator<Item = (u32, Again)> + '_ {
-        let rows = self.rows.iter().filter(|row| row.before == row.place && !self.lost);
+        let again = |row: &&Pair| row.before == row.place || row.relation.one_line;
+        let rows = self.rows.iter().filter(move |row| again(row) && !self.lost);
         rows.map(|row| (row.place, Again { count: row.count, time: row.short }))
+    }
+
+    /// By place of the later call, which may have several rows: what lay before calls from there,
+    /// however long, and whatever call was the last. Nothing where something is missing.
+    pub(crate) fn before(&self) -> impl Iterator<Item = (u32, i64)> + '_ {
+        let rows = self.rows.iter().filter(|row| row.place != Pair::END && !self.lost);
+        rows.map(|row| (row.place, row.time))
     }
 
     #[inline]
@@ -126,5 +134,26 @@ mod tests {
         assert_eq!(again, [(2, Again { count: 2, time: 15 })]);
         pairs.lost = true;
         assert_eq!(pairs.again().count(), 0);
+    }
+
+    #[test]
+    fn what_lies_before_calls_from_a_place_is_counted_whatever_came_before() {
+        let mut pairs = Pairs::default();
+        for (before, time) in [(1, 50), (2, 7)] {
+            pairs.get(before, 2, Relation::default).time += time;
+        }
+        pairs.rows.push(Pair { before: 2, place: Pair::END, time: 900, ..Pair::default() });
+        assert_eq!(pairs.before().map(|(_, time)| time).sum::<i64>(), 57);
+    }
+
+    #[test]
+    fn so_do_calls_from_one_line() {
+        let mut pairs = Pairs::default();
+        for (before, place, one_line) in [(1, 2, true), (2, 1, true), (3, 1, false)] {
+            let pair = pairs.get(before, place, || Relation { one_line, ..Relation::default() });
+            (pair.count, pair.short) = (1, 4);
+        }
+        let again: Vec<_> = pairs.again().collect();
+        assert_eq!(again, [(2, Again { count: 1, time: 4 }), (1, Again { count: 1, time: 4 })]);
     }
 }

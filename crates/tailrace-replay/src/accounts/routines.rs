@@ -229,6 +229,15 @@ pub(crate) fn again<'a>(all: impl Iterator<Item = &'a Routines>) -> BTreeMap<u32
     places
 }
 
+/// By place, of all locations: what lay before the calls from there.
+pub(crate) fn before<'a>(all: impl Iterator<Item = &'a Routines>) -> BTreeMap<u32, i64> {
+    let mut places = BTreeMap::new();
+    for (place, time) in all.flat_map(|routines| routines.pairs.before()) {
+        *places.entry(place).or_default() += time;
+    }
+    places
+}
+
 /// How all routines were seen to begin and to end.
 fn edges(levels: &Levels, all: &[&mut Routines]) -> Edges {
     let mut edges = Edges::default();

@@ -1,6 +1,8 @@
 //! What single ranks spend in routines, and between calls from one place: for those who compare
 //! ranks with each other.
 
+use std::collections::BTreeMap;
+
 use hashbrown::HashMap;
 
 use crate::accounts::routines::{RoutineAccount, Routines};
@@ -57,8 +59,11 @@ pub(crate) fn again_by_rank<'a>(
     runtime: i64,
 ) -> Vec<AgainRank> {
     let each = all.flat_map(|(rank, routines)| {
-        let again = routines.pairs.again();
-        again.map(move |(place, again)| AgainRank { place, rank, time: again.time })
+        let mut times: BTreeMap<u32, i64> = BTreeMap::new();
+        for (place, again) in routines.pairs.again() {
+            *times.entry(place).or_default() += again.time;
+        }
+        times.into_iter().map(move |(place, time)| AgainRank { place, rank, time })
     });
     each.filter(|row| row.time > 0 && row.time >= runtime / NOTABLE_PART).collect()
 }
