@@ -67,6 +67,8 @@ CHANGES_OF_NAMES = OTHERS["rename"] | OTHERS["removal"] | OTHERS["mkdir"] | OTHE
 FEW_LOOK_UPS = 3
 # One that is looked up so often is.
 MANY_POLLS = 50
+# More look-ups than that before an open, or a write, are not made for it.
+LOOKS_OF_A_USE = 6
 # Where fewer opens than this share are closed again, most of them failed.
 CLOSED = 0.1
 # What Python looks for when it imports.
@@ -90,7 +92,9 @@ def in_names(evidence: Evidence) -> Cause:
         by = f", made by {maker}," if maker else ""
         text = f"{calls_of(use, 'look_up', functions)}{by} {part}"
         advised = "mpiio" if maker else "one rank" if evidence.ranks == 1 else ""
-        if not maker and _are_of_many_names(evidence):
+        if not maker and _are_used(evidence):
+            advised = "used"
+        elif not maker and _are_of_many_names(evidence):
             advised = "each name"
         return Cause(Kind.LOOK_UPS, text, facts, evidence.named_file("look_up"), advised=advised)
     part = part_of_io(evidence, whole)
@@ -111,6 +115,17 @@ def _are_of_many_names(evidence: Evidence) -> bool:
     names, whole = np.count_nonzero(times), times.sum()
     seldom = evidence.ranks == 1 and 2 * times[times >= MANY_POLLS].sum() < whole
     return bool(names >= MANY_FILES and (seldom or whole <= FEW_LOOK_UPS * names))
+
+
+def _are_used(evidence: Evidence) -> bool:
+    """Whether most look-ups are of files that are also opened or written to, once for every few
+    look-ups: nobody waits for these, and the use itself would tell. One for each open is that of a
+    library, as Python's."""
+    files = evidence.files
+    times = np.asarray(files["look_ups"])
+    uses = np.asarray(files["opens"]) + np.asarray(files["writes"])
+    used = (times >= 2 * uses) & (times <= LOOKS_OF_A_USE * uses)
+    return 2 * int(times[used].sum()) > int(times.sum())
 
 
 def _slow_names(evidence: Evidence, kinds: Sequence[str]) -> Cause:
@@ -158,7 +173,7 @@ def _advised_of_names(use: Use, functions: dict[str, Any], kinds: Sequence[str])
     if kinds[0] == "other" and spent["listing"] >= enough_ns:
         return "listing"
     if "other" in kinds and spent["other"] >= enough_ns:
-        return "other"
+        return "slow rename" if _slow_renames(use, functions, enough_ns) else "other"
     if kinds[0] == "other":
         if spent["hints"] >= enough_ns:
             return "hints"
@@ -178,6 +193,13 @@ def _advised_of_names(use: Use, functions: dict[str, Any], kinds: Sequence[str])
     most = max(made, key=lambda word: made[word])
     allocated = made["allocation"] + made["fallocate"] >= CAUSE_SHARE * use.calls("truncate")
     return "cut" if not allocated else "allocated" if most == "allocation" else "fallocate"
+
+
+def _slow_renames(use: Use, functions: dict[str, Any], enough_ns: float) -> bool:
+    """Whether files of many bytes replace others, which takes longer than to change a name."""
+    calls, time_ns = sums_of(functions, OTHERS["rename"])
+    slow = time_ns >= max(enough_ns, SLOW_OPEN_NS * calls)
+    return slow and use.bytes("write") >= SMALL_FILE_BYTES * calls
 
 
 def _slow_call(use: Use, kind: str) -> str:
@@ -245,7 +267,7 @@ def _imports(evidence: Evidence) -> Cause | None:
 
 
 def _reopened(evidence: Evidence, facts: str) -> Cause | None:
-    rows = _often_opened(evidence)
+    rows = often_opened(evidence)
     use = sum_use(evidence.files, rows)
     enough_ns = CAUSE_SHARE * evidence.use.time_ns(*METADATA_KINDS)
     _, listing_ns = sums_of(evidence.columns["functions"], OTHERS["listing"])
@@ -263,7 +285,7 @@ def opened_for_each(evidence: Evidence, kind: str) -> Cause | None:
     what = f"{verb} them takes {part} of the I/O time"
     if (cause := _temporary(evidence, (kind,), described, what)) is not None:
         return cause
-    rows = _often_opened(evidence)
+    rows = often_opened(evidence)
     use = sum_use(evidence.files, rows)
     if use.time_ns(kind) < max(CAUSE_SHARE * evidence.use.time_ns(kind), 1):
         return None
@@ -309,7 +331,7 @@ def _temporary(evidence: Evidence, kinds: Sequence[str], facts: str, what: str) 
     return Cause(Kind.MANY_FILES, text, facts, advised="temporary")
 
 
-def _often_opened(evidence: Evidence) -> np.ndarray:
+def often_opened(evidence: Evidence) -> np.ndarray:
     """Files that each rank opens again and again for a few requests each time. Not where files are
     renamed or removed about as often, nor where much is written each time: who replaces a file has
     to open it."""

@@ -220,7 +220,8 @@ def noun_of(kind: str, functions: dict[str, Any], calls: int) -> str:
         first, *more = words or [KINDS[kind][1]]
         return KINDS[kind][1] if len(more) > 1 else f"{first}s or {more[0]}" if more else first
     called = [name for name in _SYNC_NAMES if name in named]
-    only = called[0] if len(called) == 1 else ""
+    # several of "syncfs" have no name
+    only = called[0] if len(called) == 1 and called[0] != "syncfs" else ""
     return only if kind == "sync" and only else KINDS[kind][1]
 
 

@@ -20,6 +20,8 @@ from tailrace.verdict.requests import (
 
 # The same bytes read so often are redundant.
 REDUNDANT = 2.0
+# HDF5's buffer for datasets without chunks.
+SIEVE_BYTES = 64 * 1024
 # Who moves data writes so much of what he reads; the library reads a block before it writes to it.
 MOVED = 1 / 3
 # Who skips no more than this, a header say, reads all of it to the digits shown.
@@ -67,7 +69,9 @@ def read_again(evidence: Evidence, kind: str) -> Cause | None:
         # classic files are moved, by as much as is read or half of it; chunks are read as a whole
         written = use.bytes("write") >= MOVED * use.bytes("read")
         moves = passes >= REDUNDANT and written and library == "netcdf"
+        sieved = abs(use.bytes("read") - SIEVE_BYTES * use.calls("read")) < use.bytes("read") // 100
         advised = f"{'moved by' if moves else 'chunks of'} {library}"
+        advised = "sieve of hdf5" if sieved and not moves else advised
     elif _refills_a_buffer_of_fortran(evidence, rows, use):
         advised = "buffer of fortran"
     return Cause(Kind.REDUNDANT_READS, text, facts, single, advised=advised)

@@ -64,6 +64,7 @@ from tailrace.verdict.flushes import flushed_by_library, flushes
 from tailrace.verdict.names_of_files import (
     are_modules,
     in_names,
+    often_opened,
     opened_for_each,
     read_at_each_open,
     whole_files,
@@ -231,7 +232,10 @@ def _advised_of_sync(evidence: Evidence) -> str:
     if use.bytes("write") >= LARGE_SYNC_BYTES * use.calls("sync"):
         return "large"
     once = np.asarray(files["syncs"]) <= np.asarray(files["opens"])
-    return "once" if bool(once.all()) else ""
+    if not once.all():
+        return ""
+    again = 2 * files["syncs"][often_opened(evidence)].sum() > use.calls("sync")
+    return "each open" if again else "once"
 
 
 def _locks(evidence: Evidence) -> Cause:
