@@ -136,6 +136,35 @@ def test_a_line_that_also_prints_is_said_to_write_its_file():
         assert said in found(columns).finding
 
 
+def test_what_comes_more_quickly_than_text_is_copied():
+    """40 MB with 30 ms between them are 1.3 GB/s; with 50 ms, 0.8 GB/s. Of a run of 0.5 s."""
+    for between_s, work in ((0.03, "gathering pieces in a buffer"), (0.05, "formatting")):
+        end = 500 * MILLISECOND
+        columns = ran(text(), between_s)
+        columns["meta"] = dict(columns["meta"])
+        run = Program([[useful(end - 50 * MILLISECOND), text()]], end, end, end)
+        short = run.columns()
+        columns |= {key: short[key] for key in short if key != "places"}
+        finding = found(columns)
+        assert f"({work}, or what else is done from one write to the next)" in finding.finding
+        assert ("whole arrays" in finding.advice) == (between_s == 0.03)
+
+
+def test_an_archive_is_made_between_reads_of_what_it_holds():
+    """1000 reads, and 4 writes of 1 MB from the same line, to an archive or to text."""
+    for name, work in ((b"/run/all.tar.gz", "compressing"), (b"/run/all.txt", "parsing")):
+        beside = write(MILLISECOND, name, 4 * MB, 4)
+        end = 9 * SECOND + 51 * MILLISECOND
+        calls = [useful(9 * SECOND), read(50 * MILLISECOND, TEXT, 40 * MB, 1000), beside]
+        columns = Program([calls], end, end, 9 * SECOND).columns()
+        called_from(columns, [("dump", "/m"), ("main", "/m")])
+        again = {"again": np.array([999]), "again_ns": np.array([3 * SECOND])}
+        columns["places"] |= again | {"file": [0, 1], "path": [0, 0]}
+        finding = found(columns)
+        assert f"999 reads of state.json ({work}, or what else" in finding.finding
+        assert ("compress" in finding.advice) == (work == "compressing")
+
+
 def test_objects_of_python_are_pickled():
     finding = found(ran(write(50 * MILLISECOND, b"/run/state.pkl", 40 * MB, 1000), 3.0))
     assert "state.pkl (pickling, or what else" in finding.finding
@@ -246,6 +275,15 @@ def test_waits_for_a_processor_are_no_formatting():
     waited = {"waited_ns": [(6 * SECOND, 0, 0)], "any_waited_ns": (6 * SECOND, 0, 0)}
     finding = found(ran(text(), 3.0, **waited))
     assert finding.finding.endswith("takes at least 11.0 % of the run")
+
+
+def test_of_one_rank_that_formats_its_own_waits_are_taken_off():
+    """It waited for a processor for 3 of its 9 s outside of calls, the others for 9 s each, of all
+    ranks' 36 s 30: two thirds of 3 s are its own."""
+    waited_ns = [(3 * SECOND, 0, 0), *[(9 * SECOND, 0, 0)] * 3]
+    waited = {"waited_ns": waited_ns, "any_waited_ns": (9 * SECOND, 0, 0)}
+    finding = found(ran(text(), 3.0, ranks=4, **waited))
+    assert finding.finding.endswith("takes at least 22.1 % of the run on rank 0")  # 2 s of 9.05
 
 
 def test_what_is_packed_comes_more_slowly_than_text():

@@ -3,9 +3,11 @@
 from tailrace.verdict.advice_libraries import (
     FLUSH_HDF5,
     FLUSH_NETCDF,
+    MADE_BEFORE,
     OF_CALLS_BETWEEN,
     OF_SHARED_FILES,
     OF_SQLITE,
+    SIEVE_OF_HDF5,
     SYNCHRONISED_BY,
 )
 from tailrace.verdict.advice_open_mpi import ADVICE_OPEN_MPI
@@ -156,6 +158,8 @@ ADVICE: dict[str, dict[str, str]] = {
         **SYNCHRONISED_BY,
         "once": "write less often, or do without it where the data could be computed again: a file "
         "is synchronised only once each time that it is opened",
+        "each open": "open the file once and keep it open, and synchronise it after several "
+        "changes: it is opened again and again, and synchronised each time",
         "large": "write less, or to faster storage: each of these waits for many bytes to reach it",
     },
     "reopened": {
@@ -178,7 +182,11 @@ ADVICE: dict[str, dict[str, str]] = {
         "": "look up once, on one rank, and broadcast the answer",
         "mpiio": "open fewer files by MPI-IO, and keep them open: its library looks at each, and "
         "at the file system, when it opens it",
-        "one rank": "look up less often, or wait for a notice: inotify",
+        "one rank": "keep the answer instead of looking up again; who waits for a file can wait "
+        "for a notice: inotify",
+        "used": "open a file without looking first, and see whether that fails; keep its size or "
+        "time instead of asking before each write (Python's RotatingFileHandler may ask for each "
+        "record: a FileHandler does not)",
         "each name": "look up fewer names: one file instead of many; a listing tells directories "
         "from files without look-ups (d_type, os.scandir)",
         "absent": "files that are not there are looked for again and again: name the right place, "
@@ -188,6 +196,9 @@ ADVICE: dict[str, dict[str, str]] = {
         "": "open once and keep open; fewer, larger files",
         "other": "rename, remove or make files and directories less often: once per output, not "
         "once per record",
+        "slow rename": "to replace a large file waits until what it held is freed, and on some "
+        "file systems until the new one has its room: write less often, or write in turns over two "
+        "files that stay",
         "hints": "call posix_fadvise once for a file, or for each large part of it, not for each "
         "request",
         "neither": "make these calls less often: once per output, not once per record",
@@ -289,6 +300,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "buffer of fortran": "Fortran's library reads a whole buffer for each record that does not "
         "follow the last one: read records in their order, or make the buffer as small as one "
         "(GFORTRAN_UNFORMATTED_BUFFER_SIZE), or keep in memory what is needed again",
+        "sieve of hdf5": SIEVE_OF_HDF5,
         "chunks of hdf5": "choose chunks that match what is read at once, or enlarge the chunk "
         "cache: H5Pset_chunk_cache, in h5py rdcc_nbytes",
         "chunks of netcdf": "in netCDF-4 files choose chunks that match what is read at once, or "
@@ -389,16 +401,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "read, MPI-IO": "read less, or once, or while the ranks compute (calls that do not block)",
         "read, one rank": "read binary numbers, which need no parsing, or read less",
     },
-    "between_calls": {
-        "write": "if this is text, write binary numbers, which need no formatting; or write fewer "
-        "values",
-        "read": "if this is text, read binary numbers, which need no parsing; or read once and "
-        "keep what was made of it",
-        "write packed": "compress by a lower level or a quicker method, or write fewer values",
-        "read packed": "read once and keep what was unpacked, or use a method that unpacks more "
-        "quickly (zstd, lz4)",
-        **OF_CALLS_BETWEEN,
-    },
+    "between_calls": OF_CALLS_BETWEEN,
+    "made_before": MADE_BEFORE,
     "outputs": {"": "write less often, or less each time, where that serves as well"},
     "load_imbalance": {
         "": "change the decomposition, or balance the work dynamically",
@@ -408,8 +412,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "writes": "what it does to write counts as computation where it is no file call: "
         "formatting, packing, compressing; let every rank do that for its part, or write binary "
         "numbers; else change the decomposition",
-        "idle": "let every rank compute: one that only hands out work, or gathers it, keeps a core "
-        "from the others",
+        "idle": "let every rank compute, the one that only hands out work, or gathers it, too",
         "asleep": "look for what it waits for while the others wait for it: other threads or "
         "processes, pipes, sockets, or a pause",
     },

@@ -1,5 +1,5 @@
-"""What is advised about files of HDF5, netCDF and PnetCDF, where several findings say it, and about
-SQLite's databases."""
+"""What is advised about files of HDF5, netCDF and PnetCDF, about SQLite's databases, and about what
+lies between calls."""
 
 # A collective call merges what ranks ask for in it side by side. Where each rank goes on where it
 # ended, what lies beside its request is its own next one, of a later call.
@@ -30,6 +30,14 @@ OF_SHARED_FILES = {
 # However little has changed.
 FLUSH_HDF5 = "call H5Fflush less often: each writes all that has changed, and the file's tables"
 FLUSH_NETCDF = "call nc_sync less often: each writes all that has changed, and the file's tables"
+
+# Of a dataset that lies in the file in one piece HDF5 reads so much around what is asked for.
+SIEVE_OF_HDF5 = (
+    "of a dataset without chunks HDF5 reads 64 KiB around each piece that is asked for: select "
+    "stretches that are long in the last dimension, read all of it once, or make that buffer as "
+    "small as a piece (H5Pset_sieve_buf_size); or choose chunks that match what is read at once, "
+    "and a cache that holds them (H5Pset_chunk_cache, in h5py rdcc_nbytes)"
+)
 
 # Which functions synchronise a file that ranks share, if the program itself does not.
 _ONCE = "once per output, after its last write, or not at all: each synchronises the file"
@@ -88,6 +96,16 @@ _PICKLED = (
 )
 # By what lies between reads, and between writes.
 OF_CALLS_BETWEEN = {
+    "write": "if this is text, write binary numbers, which need no formatting; or write fewer "
+    "values",
+    "read": "if this is text, read binary numbers, which need no parsing; or read once and keep "
+    "what was made of it",
+    "write packed": "compress by a lower level or a quicker method, or write fewer values",
+    "read packed": "read once and keep what was unpacked, or use a method that unpacks more "
+    "quickly (zstd, lz4)",
+    "read into packed": "compress by a lower level or a quicker method, or not at all",
+    "write copied": "hand over more with each call: whole arrays instead of single values",
+    "read copied": "take more with each call: whole arrays instead of single values",
     "write sqlite": _FILL_SQLITE,
     "read sqlite": _ASK_SQLITE,
     "write pickled": _PICKLED,
@@ -98,6 +116,13 @@ OF_CALLS_BETWEEN = {
     "read hdf5": f"{_QUICKER_HDF5}; or read once and keep it",
     "write netcdf": f"{_QUICKER_NETCDF}; or write fewer values",
     "read netcdf": f"{_QUICKER_NETCDF}; or read once and keep it",
+}
+# By what files hold that are made before they are written.
+MADE_BEFORE = {
+    "": "time the routine that makes the text; if it takes long, write binary numbers, which need "
+    "no formatting, or fewer values",
+    "packed": "run it once without compressing (ZIP_STORED, compression=None, compresslevel=0) to "
+    "know what that takes; if it is much, compress by a lower level or a quicker method",
 }
 
 

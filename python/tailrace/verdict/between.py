@@ -18,6 +18,9 @@ in which a step may have been computed.
 | … (H5Fflush, …), (nc_sync, …)             | most of these writes are made by that function      |
 | … (what SQLite does to find and fill its  | the same of SQLite's databases                      |
 | pages, …)                                 |                                                     |
+| … (gathering pieces in a buffer, …),      | the same, at more than COPIED_BYTES_PER_S           |
+| (taking pieces out of a buffer, …)        |                                                     |
+| … reads (compressing, …)                  | packed files are written from the same place        |
 """
 
 from functools import lru_cache
@@ -62,6 +65,11 @@ WORK = {
     "hdf5": {"read": "decompressing or converting", "write": "compressing or converting"},
 }
 WORK["netcdf"] = WORK["hdf5"]
+# What comes more quickly than any text is made, or read, is copied from buffer to buffer.
+COPIED_BYTES_PER_S = 1_000_000_000
+WORK["copied"] = {"read": "taking pieces out of a buffer", "write": "gathering pieces in a buffer"}
+# A line that reads files and writes packed ones, as one that makes an archive of them.
+WORK["into packed"] = {"read": WORK["packed"]["write"], "write": WORK["packed"]["write"]}
 WORK["sqlite"] = dict.fromkeys(MOVING_KINDS, "what SQLite does to find and fill its pages")
 
 
@@ -91,7 +99,7 @@ def between_calls(evidence: Evidence) -> Finding | None:
         return None
     found, files, ranks, time_ns = told
     share = evidence.share(time_ns)
-    content = _content(evidence, files)
+    content = _content(evidence, files) or _made_of(evidence, found)
     work, advised = WORK[content][found.kind], f"{found.kind} {content}".rstrip()
     if flush := _flush(evidence, found):
         (_, work), advised = STREAMS[flush], flush
@@ -128,7 +136,8 @@ def _told(evidence: Evidence) -> _Told | None:
         return None
     files = _files(evidence, found)
     ranks = _ranks(evidence, files, found.kind)
-    time_ns = found.time_ns * _ran(evidence) / max(len(ranks), 1)
+    running = evidence.ran_while_useful(ranks[0]) if len(ranks) == 1 else ran(evidence)
+    time_ns = found.time_ns * running / max(len(ranks), 1)
     return _Told(found, files, ranks, time_ns) if evidence.share(time_ns) >= NOTABLE_LOSS else None
 
 
@@ -183,6 +192,22 @@ def _content(evidence: Evidence, files: list[int]) -> str:
     return content if not kinds and content in WORK else ""
 
 
+def _made_of(evidence: Evidence, found: Between) -> str:
+    """What else than text these bytes become, or come from: packed ones are written from the same
+    place; or they come too quickly to be made one by one."""
+    table, paths = evidence.columns["places"], evidence.columns["files"]["path"]
+    places = Places(evidence.columns)
+    written = (
+        int(table["file"][row])
+        for row in np.flatnonzero(np.asarray(table["bytes_written"]) > 0)
+        if table["file"][row] >= 0 and places.name(int(table["path"][row])) == found.place
+    )
+    if found.kind == "read" and any(content_of(paths[file]) == "packed" for file in written):
+        return "into packed"
+    quick = _bytes(evidence, found) * 1e9 >= COPIED_BYTES_PER_S * found.time_ns
+    return "copied" if quick else ""
+
+
 def _most(evidence: Evidence) -> Between | None:
     table = evidence.columns.get("places")
     if not table or "again_ns" not in table:
@@ -233,7 +258,7 @@ def _is_buffered(evidence: Evidence, found: Between) -> bool:
     files = sorted({int(table["file"][row]) for row in found.rows})
     packed = _content(evidence, files) == "packed"
     least = PACKED_BYTES_PER_S if packed else FORMATTED_BYTES_PER_S
-    quick = size * 1e9 >= least * found.time_ns * _ran(evidence)
+    quick = size * 1e9 >= least * found.time_ns * ran(evidence)
     return found.calls >= MANY and size < SMALL_BYTES * calls and quick
 
 
@@ -244,7 +269,7 @@ def _all_calls(table: dict[str, Any], rows: list[int]) -> int:
     return sum(int(np.asarray(table[calls])[there].sum()) for calls, _ in KINDS.values())
 
 
-def _ran(evidence: Evidence) -> float:
+def ran(evidence: Evidence) -> float:
     """Of the useful time the share that is no wait for a processor."""
     return 1 - min(evidence.waited_ns("useful") / max(int(evidence.times.useful_ns.sum()), 1), 1.0)
 

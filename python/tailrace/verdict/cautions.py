@@ -7,6 +7,7 @@ from tailrace.verdict.advice import advice
 from tailrace.verdict.ends import NAMED_RANKS, failed, many_are_lost, stopped_early
 from tailrace.verdict.evidence import Evidence, Finding, Kind
 from tailrace.verdict.failures import failed_mpiio, failed_writes
+from tailrace.verdict.made_before import made_before
 from tailrace.verdict.off_path import (
     NOTABLE_BYTES,
     NOTABLE_SLEEP,
@@ -278,6 +279,7 @@ CAUTIONS = (
     other_threads,
     io_of_others,
     not_recorded,
+    made_before,
     failed_writes,
     failed_mpiio,
     stopped_early,

@@ -33,6 +33,10 @@ _PACKED = (
     *(".mp4", ".mov", ".mkv", ".webm"),
 )
 _PICKLED = (".pkl", ".pickle")
+_TEXT = (
+    *(".txt", ".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".geojson"),
+    *(".xml", ".yaml", ".yml", ".html", ".svg", ".md"),
+)
 
 
 def library_of(path: bytes | str, layer: str, mpiio_ns: int) -> str:
@@ -52,6 +56,11 @@ def content_of(path: bytes | str) -> str:
     empty of what may be text."""
     name = base_name(path).lower()
     return "packed" if name.endswith(_PACKED) else "pickled" if name.endswith(_PICKLED) else ""
+
+
+def is_text(path: bytes | str) -> bool:
+    """By the file's name."""
+    return base_name(path).lower().endswith(_TEXT)
 
 
 def by_calls(columns: dict[str, Any]) -> dict[int, str]:

@@ -1,0 +1,99 @@
+"""What may be compressing or formatting though no call shows it: a text that is made as a whole, as
+by `json.dumps`, or an archive's member, is handed over by few writes, and what made it lies before
+these. That is a bound, and no more: a step of the program lies there, too.
+
+| sentence                                  | said when                                           |
+|-------------------------------------------|-----------------------------------------------------|
+| up to x % of the run, right before n      | the files' names say that they are packed, or text; |
+| writes to F, may be compressing           | so much lies before the calls from where they are   |
+| (formatting), which counts as computation | written, but no more than what is packed, or        |
+|                                           | formatted, most slowly would take; NOTABLE_LOSS; no |
+|                                           | finding says what packing or formatting takes       |
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tailrace.names import base_name
+from tailrace.units import byte_count, count, nanoseconds, percent
+from tailrace.verdict.advice import advice
+from tailrace.verdict.between import (
+    FORMATTED_BYTES_PER_S,
+    PACKED_BYTES_PER_S,
+    WORK,
+    between_calls,
+    ran,
+)
+from tailrace.verdict.evidence import NOTABLE_LOSS, Evidence, Finding, Kind
+from tailrace.verdict.libraries import content_of, is_text
+from tailrace.verdict.routines import output_routines
+
+SLOWEST_BYTES_PER_S = {"packed": PACKED_BYTES_PER_S, "": FORMATTED_BYTES_PER_S}
+
+
+class _Made(NamedTuple):
+    """Files of one content; the time is summed over the ranks that write them."""
+
+    content: str
+    files: list[int]
+    writes: int
+    bytes: int
+    time_ns: float
+
+
+def made_before(evidence: Evidence) -> Finding | None:
+    """Of the content with most time."""
+    found = [made for content in SLOWEST_BYTES_PER_S if (made := _made(evidence, content))]
+    most = max(found, key=lambda made: made.time_ns, default=None)
+    if most is None:
+        return None
+    users = {row for file in most.files for row in evidence.users_of(file, "write")}
+    ranks = {int(evidence.file_rank["rank"][row]) for row in users}
+    share = evidence.share(most.time_ns / max(len(ranks), 1))
+    if share < NOTABLE_LOSS or between_calls(evidence) or output_routines(evidence):
+        return None
+    paths = evidence.columns["files"]["path"]
+    only = len(most.files) == 1
+    name = base_name(paths[most.files[0]]) if only else count(len(most.files), "file")
+    work, writes = WORK[most.content]["write"], count(most.writes, "write")
+    before = nanoseconds(int(most.time_ns))
+    return Finding(
+        Kind.MADE_BEFORE,
+        f"up to {percent(share)} of the run, right before {writes} to {name}, may be {work}, which "
+        "counts as computation",
+        f"{before} before writes of {byte_count(most.bytes)} in all; no call shows what is done "
+        "there",
+        share,
+        advice=advice(Kind.MADE_BEFORE, most.content),
+        file=evidence.path_of(most.files[0]) if only else "",
+    )
+
+
+def _made(evidence: Evidence, content: str) -> _Made | None:
+    """Text may be made before its file is opened, and is packed behind that. What lies before calls
+    from a path through which several files are written counts once."""
+    table = evidence.columns.get("places")
+    if not table or "before_ns" not in table:
+        return None
+    paths = evidence.columns["files"]["path"]
+    written, opened = (np.asarray(table[name]) for name in ("bytes_written", "opens"))
+    files = sorted(
+        file
+        for file in {int(table["file"][row]) for row in np.flatnonzero(written > 0)} - {-1}
+        if not evidence.elsewhere[file] and _holds(paths[file], content)
+    )
+    if not files:
+        return None
+    made = (written > 0) | ((opened > 0) & (content == ""))
+    rows = np.flatnonzero(np.isin(table["file"], files) & made)
+    size, writes = (
+        sum(int(table[name][row]) for row in rows) for name in ("bytes_written", "writes")
+    )
+    before_ns = sum(int(table["before_ns"][path]) for path in {table["path"][row] for row in rows})
+    most_ns = size * 1e9 / SLOWEST_BYTES_PER_S[content]
+    return _Made(content, files, writes, size, min(before_ns * ran(evidence), most_ns))
+
+
+def _holds(path: bytes | str, content: str) -> bool:
+    return content_of(path) == content if content else is_text(path)

@@ -1,0 +1,87 @@
+"""What is made before it is written: packed bytes and text. Runs built by arithmetic."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tailrace.verdict.evidence import Evidence, Finding
+from tailrace.verdict.headline import judge
+
+from .columns import MILLISECOND, SECOND, Program, called_from, mpi, useful, write
+
+MB = 1_000_000
+
+
+def ran(name: bytes, size: int, before_s: float, ranks: int = 1, **more: Any) -> dict:
+    """Rank 0 is 9 s outside of calls, so long of these before 4 writes, which take 10 ms; the
+    others are as long outside and wait for it."""
+    call = write(10 * MILLISECOND, name, size, 4)
+    rows = [[useful(9 * SECOND), call]]
+    rows += [[useful(9 * SECOND), mpi(10 * MILLISECOND)]] * (ranks - 1)
+    end = 9 * SECOND + 10 * MILLISECOND
+    columns = Program(rows, end, end, 9 * SECOND, **more).columns()
+    called_from(columns, [("dump", "/m"), ("main", "/m")])
+    columns["places"] |= {"before_ns": np.array([int(before_s * SECOND)])}
+    columns["places"] |= {"again": np.array([0]), "again_ns": np.array([0])}
+    return columns
+
+
+def found(columns: dict) -> Finding | None:
+    findings = judge(Evidence(columns)).findings
+    return next((finding for finding in findings if finding.code == "made_before"), None)
+
+
+def test_packed_bytes_may_have_been_compressed_before_they_are_written():
+    """3 s of 9.01 s."""
+    columns = ran(b"/run/out.zip", 4 * MB, 3.0)
+    assert judge(Evidence(columns)).headline == (
+        "I/O does not hold this run back (0.1 % of the run time); nothing else does either. But up"
+        " to 33.3 % of the run, right before 4 writes to out.zip, may be compressing, which counts"
+        " as computation."
+    )
+    finding = found(columns)
+    assert finding.evidence.startswith("3.00 s before writes of 4.00 MB in all")
+    assert "without compressing" in finding.advice
+
+
+def test_text_may_have_been_formatted():
+    finding = found(ran(b"/run/state.json", 40 * MB, 3.0))
+    assert "33.3 % of the run, right before 4 writes to state.json, may be formatting" in (
+        finding.finding
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "size", "before_s", "share"),
+    [
+        (b"/run/out.zip", MB // 5, 8.0, "11.1 %"),  # 0.2 MB take 1 s at most
+        (b"/run/out.zip", MB // 50, 8.0, ""),  # and a tenth of it 0.1 s, of 9 s
+        (b"/run/state.json", 8 * MB, 8.0, "11.1 %"),
+        (b"/run/state.json", MB, 8.0, ""),
+        (b"/run/out.zip", 4 * MB, 0.3, ""),
+        (b"/run/state.dat", 40 * MB, 8.0, ""),  # nobody knows what it holds
+        (b"/run/state.h5", 40 * MB, 8.0, ""),
+    ],
+)
+def test_no_more_is_said_than_the_slowest_would_take(name, size, before_s, share):
+    finding = found(ran(name, size, before_s))
+    assert (finding is not None) == bool(share)
+    assert share in (finding.finding if finding else "")
+
+
+def test_it_is_a_share_of_who_writes():
+    assert "33.3 %" in found(ran(b"/run/out.zip", 4 * MB, 3.0, ranks=4)).finding
+
+
+def test_it_is_not_said_where_packing_is_known():
+    columns = ran(b"/run/out.zip", 4 * MB, 3.0)
+    columns["places"] |= {"again": np.array([999]), "again_ns": np.array([3 * SECOND])}
+    call = {"writes": np.array([1000])}
+    columns["places"] |= call
+    assert found(columns) is None
+
+
+def test_waits_for_a_processor_are_left_out():
+    waited = {"waited_ns": [(6 * SECOND, 0, 0)], "any_waited_ns": (6 * SECOND, 0, 0)}
+    assert "up to 11.1 %" in found(ran(b"/run/out.zip", 4 * MB, 3.0, **waited)).finding
