@@ -107,6 +107,8 @@ pub(crate) struct Routines {
     /// were entered.
     moved: [usize; 2],
     first: u32,
+    /// When the first call began.
+    first_at: i64,
     stretches: Stretches,
 }
 
@@ -190,7 +192,7 @@ impl Routines {
     /// The time since the last call, and what was left and entered since.
     fn come_to(&mut self, place: u32, begin: i64) {
         let Some((before, end)) = self.last else {
-            self.first = place;
+            (self.first, self.first_at) = (place, begin);
             self.stretches.go(&self.levels, place, 0, begin);
             return;
         };
@@ -229,10 +231,15 @@ pub(crate) fn again<'a>(all: impl Iterator<Item = &'a Routines>) -> BTreeMap<u32
     places
 }
 
-/// By place, of all locations: what lay before the calls from there.
+/// By place, of all locations: what lay before the calls from there; before the first call, the
+/// beginning of the run.
 pub(crate) fn before<'a>(all: impl Iterator<Item = &'a Routines>) -> BTreeMap<u32, i64> {
     let mut places = BTreeMap::new();
-    for (place, time) in all.flat_map(|routines| routines.pairs.before()) {
+    let each = |routines: &'a Routines| {
+        let first = (!routines.pairs.lost).then_some((routines.first, routines.first_at));
+        routines.pairs.before().chain(first)
+    };
+    for (place, time) in all.flat_map(each) {
         *places.entry(place).or_default() += time;
     }
     places
@@ -425,6 +432,17 @@ pub(super) mod tests {
         assert_eq!((dump.useful, dump.mpi, dump.io, dump.unsure), (14, 16, 4, 0));
         assert_eq!((dump.entries, dump.entries_of[1], dump.entries_with[1]), (2, 2, 2));
         assert_eq!((dump.mpi_calls, dump.ranks, dump.total()), (4, 1, 34));
+    }
+
+    #[test]
+    fn what_lies_before_the_first_call_lies_before_its_place() {
+        // the run begins at 0
+        let levels = levels(&[HALO, PUT]);
+        let mut routines = Routines::new(&levels, true, RUNTIME);
+        for (place, begin, end) in [(2, 10, 12), (1, 15, 16), (2, 20, 21)] {
+            routines.take(&mpi(place), begin, end);
+        }
+        assert_eq!(before(std::iter::once(&routines)), BTreeMap::from([(1, 3), (2, 14)]));
     }
 
     #[test]
