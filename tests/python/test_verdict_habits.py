@@ -4,7 +4,7 @@ built by arithmetic."""
 
 from tailrace.verdict.evidence import Evidence
 from tailrace.verdict.headline import judge
-from tailrace.verdict.requests import noun_of
+from tailrace.verdict.requests import Use, calls_of, noun_of
 
 from .columns import MILLISECOND, SECOND, Program, read, useful, write
 from .test_verdict_why import MB, call, first
@@ -13,10 +13,12 @@ LOG = b"/run/app.log"
 
 
 def test_who_looks_before_each_record_is_not_told_to_wait_for_a_notice():
-    """Twice before each of 1,000 writes; a flag is looked up as often and written to twice."""
+    """Twice before each of 1,000 writes, for which the file is opened 4 times; a flag is looked up
+    as often and written to twice."""
     looks = call("stat", SECOND, 2000, LOG)
-    found = first(looks, write(SECOND // 2, LOG, 60_000, 1000))
-    assert found.finding == "8,000 look-ups of 500 µs each take 66.7 % of the I/O time"
+    opens = call("open", MILLISECOND, 4, LOG)
+    found = first(looks, opens, write(SECOND // 2, LOG, 60_000, 1000))
+    assert found.finding == "8,000 look-ups of 500 µs each take 66.6 % of the I/O time"
     assert "RotatingFileHandler" in found.advice and "inotify" not in found.advice
     waits = first(looks, write(SECOND // 2, LOG, 120, 2))
     assert "RotatingFileHandler" not in waits.advice
@@ -60,6 +62,9 @@ def test_several_of_syncfs_have_a_name():
     for function, noun in (("syncfs", "synchronisation"), ("fsync", "fsync")):
         functions = {"name": [function], "calls": [20], "time_ns": [SECOND]}
         assert noun_of("sync", functions, 20) == noun
+    use = Use(sums={"syncs": 20, "sync_ns": SECOND})
+    functions = {"name": ["syncfs"], "calls": [20], "time_ns": [SECOND]}
+    assert calls_of(use, "sync", functions) == "20 calls of syncfs of 50.0 ms each"
 
 
 def test_hdf5_reads_64_kib_around_pieces_of_what_has_no_chunks():
@@ -72,3 +77,10 @@ def test_hdf5_reads_64_kib_around_pieces_of_what_has_no_chunks():
         assert found.finding == "640 MB are read from 16.0 MB of field.h5"
         assert ("H5Pset_sieve_buf_size" in found.advice) == told
         assert "H5Pset_chunk_cache" in found.advice
+
+
+def test_a_standard_stream_is_no_file_that_was_made():
+    """30 files, and a line for each in the file that standard output is."""
+    files = [write(20 * MILLISECOND, b"/run/%d" % i, 8 * MB) for i in range(30)]
+    found = first(*files, write(20 * MILLISECOND, b"<stdout>", 300, 30))
+    assert found.finding.startswith("writing 30 files at")

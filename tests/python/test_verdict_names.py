@@ -50,6 +50,19 @@ def test_a_file_that_is_written_anew_each_time():
     assert of(30_000).finding == "history is opened 400 times, for 1.0 requests each time"
 
 
+def test_hdf5_opens_a_file_several_times_to_write_it_anew():
+    """Each rank writes 20 kB 20 times, for 60 opens; or 20 kB once, whose attributes it changes."""
+    for size, told in (
+        (20 * 20_000, "out.nc is written anew 80 times, and opened 240 times for that"),
+        (21_000, "out.nc is opened 240 times, for 2.0 requests each time"),
+    ):
+        opens = call("open", SECOND, 60, b"/run/out.nc")
+        whole = write(SECOND // 2, b"/run/out.nc", size, 120, reach=(0, 20_000))
+        found = first(opens, whole)
+        assert found.finding == told
+        assert ("append what is new" in found.advice) == (size > 21_000)
+
+
 @pytest.mark.parametrize("name", [b"<temporary file>", b"/tmp/#12345"])
 @pytest.mark.parametrize("slow", ["open", "write"])
 def test_files_without_a_name_are_no_file_that_is_opened_again(name: bytes, slow: str):
@@ -401,6 +414,17 @@ def test_tables_that_a_library_reads_at_each_open():
     assert again.finding == "restart.h5 is opened 4,000 times, for 10.0 requests each time"
     assert found(1, b"/run/restart.h5").code == "random_requests"
     assert found(1000, b"/run/restart.dat").code == "random_requests"
+
+
+def test_tables_that_take_less_than_the_opens():
+    """The same reads in a tenth of the time of opens and closes."""
+    for name, code in ((b"/run/restart.h5", "reopened"), (b"/run/restart.dat", "metadata")):
+        reads = read(SECOND // 10, name, 5_000_000, 10_000)
+        around = [call(kind, SECOND, 1000, name) for kind in ("open", "close")]
+        again = first(around[0], reads, around[1])
+        assert again.code == code, again.finding
+        told = "restart.h5 is opened 4,000 times, for 10.0 requests each time"
+        assert (again.finding == told) == (code == "reopened")
 
 
 def test_large_files_that_are_replaced_take_long_to_empty():

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tailrace.names import base_name
-from tailrace.units import count, percent
+from tailrace.units import percent
 from tailrace.verdict.evidence import Evidence, Kind
 from tailrace.verdict.requests import KINDS, MOVING_KINDS
 
@@ -39,7 +39,7 @@ def part_of_io(evidence: Evidence, time_ns: int, calls: int = 2) -> str:
 def where_of(evidence: Evidence, rows: np.ndarray) -> str:
     """The file's name, or how many there are."""
     path = evidence.files["path"]
-    return base_name(path[rows[0]]) if len(rows) == 1 else count(len(rows), "file")
+    return base_name(path[rows[0]]) if len(rows) == 1 else evidence.count_of(map(int, rows))
 
 
 def only_row(rows: np.ndarray) -> int | None:

@@ -423,7 +423,13 @@ class Evidence:
         """The file's name, or how many files the rows are about."""
         if file is not None:
             return base_name(self.files["path"][file])
-        return count(len({int(self.file_rank["file"][row]) for row in rows}), "file")
+        return self.count_of({int(self.file_rank["file"][row]) for row in rows})
+
+    def count_of(self, files: Iterable[int]) -> str:
+        """`3 files`: a standard stream that is a file, too, is none that the program made."""
+        named = set(files)
+        own = [file for file in named if not bytes(self.files["path"][file]).startswith(b"<std")]
+        return count(len(own or named), "file")
 
 
 def _without(table: dict[str, Any], rows: np.ndarray) -> dict[str, Any]:

@@ -43,6 +43,8 @@ REOPENED = 20
 FEW_REQUESTS = 4
 # Of what all writes of a whole file would be, one part in so many.
 ANEW = 3
+# By a library that looks at it first, for each time that it writes it anew.
+OPENS_OF_A_TIME = 6
 # A file that is written to so seldom is opened to be read.
 SELDOM_WRITTEN = 0.1
 # Libraries that keep tables in a file of where its data lie; they read so much of them at most.
@@ -124,7 +126,7 @@ def _are_used(evidence: Evidence) -> bool:
     files = evidence.files
     times = np.asarray(files["look_ups"])
     uses = np.asarray(files["opens"]) + np.asarray(files["writes"])
-    used = (times >= 2 * uses) & (times <= LOOKS_OF_A_USE * uses)
+    used = (2 * times >= 3 * uses) & (times <= LOOKS_OF_A_USE * uses)
     return 2 * int(times[used].sum()) > int(times.sum())
 
 
@@ -267,7 +269,7 @@ def _imports(evidence: Evidence) -> Cause | None:
 
 
 def _reopened(evidence: Evidence, facts: str) -> Cause | None:
-    rows = often_opened(evidence)
+    rows = np.union1d(often_opened(evidence), opened_for_tables(evidence))
     use = sum_use(evidence.files, rows)
     enough_ns = CAUSE_SHARE * evidence.use.time_ns(*METADATA_KINDS)
     _, listing_ns = sums_of(evidence.columns["functions"], OTHERS["listing"])
@@ -297,19 +299,24 @@ def opened_for_each(evidence: Evidence, kind: str) -> Cause | None:
 def read_at_each_open(evidence: Evidence, kind: str) -> Cause | None:
     """A library reads a file's tables each time that it opens it, by many small requests: where
     little else is read or written, they take longer than the opens."""
-    files, ranks = evidence.files, np.asarray(evidence.files["ranks"])
-    opens, moved = np.asarray(files["opens"]), np.asarray(files["bytes_read"])
-    often = (opens >= REOPENED * ranks) & (opens > 0) & (moved < TABLES_BYTES * opens)
-    often &= np.asarray(files["bytes_written"]) < TABLES_BYTES * opens
-    tables = [evidence.library_in(row) in WITH_TABLES for row in range(len(often))]
-    rows = np.flatnonzero(often & np.asarray(tables, dtype=bool))
-    use = sum_use(files, rows)
+    rows = opened_for_tables(evidence)
+    use = sum_use(evidence.files, rows)
     if kind != "read" or use.time_ns("read") < max(CAUSE_SHARE * evidence.use.time_ns("read"), 1):
         return None
     facts = " and ".join(
         calls_of(use, each, evidence.columns["functions"]) for each in ("read", "open")
     )
     return _opened_again(evidence, rows, facts)
+
+
+def opened_for_tables(evidence: Evidence) -> np.ndarray:
+    """Rows of files that a library with tables opens again and again, for little else."""
+    files, ranks = evidence.files, np.asarray(evidence.files["ranks"])
+    opens, moved = np.asarray(files["opens"]), np.asarray(files["bytes_read"])
+    often = (opens >= REOPENED * ranks) & (opens > 0) & (moved < TABLES_BYTES * opens)
+    often &= np.asarray(files["bytes_written"]) < TABLES_BYTES * opens
+    tables = [evidence.library_in(row) in WITH_TABLES for row in range(len(often))]
+    return np.flatnonzero(often & np.asarray(tables, dtype=bool))
 
 
 def _are_nameless(evidence: Evidence) -> np.ndarray:
@@ -360,23 +367,30 @@ def _opened_again(evidence: Evidence, rows: np.ndarray, facts: str) -> Cause:
     name, verb = where_of(evidence, rows), "is" if len(rows) == 1 else "are"
     each = use.calls(*MOVING_KINDS) / use.calls("open")
     text = f"{name} {verb} opened {use.calls('open'):,} times, for {each:.1f} requests each time"
-    if _written_anew(evidence, rows):
-        text = f"{name} {verb} opened and written anew {use.calls('open'):,} times"
+    if times := _written_anew(evidence, rows):
+        text = f"{name} {verb} opened and written anew {times:,} times"
+        if times < use.calls("open"):
+            opens = f"{use.calls('open'):,} times"
+            text = f"{name} {verb} written anew {times:,} times, and opened {opens} for that"
         return Cause(Kind.REOPENED, text, facts, only_row(rows), advised="anew")
     # it may have been made before it was read
     advised = "" if use.calls("write") >= SELDOM_WRITTEN * use.calls("open") else "read"
     return Cause(Kind.REOPENED, text, facts, only_row(rows), advised=advised)
 
 
-def _written_anew(evidence: Evidence, rows: np.ndarray) -> bool:
-    """Whether most times that these files are opened, all of them is written, over what was there
-    before: what is kept open would have to be cut each time."""
+def _written_anew(evidence: Evidence, rows: np.ndarray) -> int:
+    """How often all of these files is written over what was there before, where that is so most
+    times that they are opened; else 0. What is kept open would have to be cut each time. HDF5 opens
+    a file several times before it makes it anew."""
     files = evidence.files
     begins, ends = (np.asarray(files[f"writes_{edge}"])[rows] for edge in ("begin", "end"))
     written, opens = (np.asarray(files[name])[rows] for name in ("bytes_written", "opens"))
+    tables = [evidence.library_in(int(row)) in WITH_TABLES for row in rows]
+    passes = np.rint(written / np.maximum(ends, 1)).astype(int)
+    times = np.where(tables, np.minimum(opens, passes), opens)
     # a file that becomes longer is half as long on average
-    anew = (begins == 0) & (ANEW * written >= ends * opens)
-    return 2 * int(opens[anew].sum()) > int(opens.sum())
+    anew = (begins == 0) & (ANEW * written >= ends * times) & (OPENS_OF_A_TIME * times >= opens)
+    return int(times.sum()) if 2 * int(opens[anew].sum()) > int(opens.sum()) else 0
 
 
 def _opens_of_absent(use: Use, names: str, part: str, facts: str) -> Cause:

@@ -220,8 +220,7 @@ def noun_of(kind: str, functions: dict[str, Any], calls: int) -> str:
         first, *more = words or [KINDS[kind][1]]
         return KINDS[kind][1] if len(more) > 1 else f"{first}s or {more[0]}" if more else first
     called = [name for name in _SYNC_NAMES if name in named]
-    # several of "syncfs" have no name
-    only = called[0] if len(called) == 1 and called[0] != "syncfs" else ""
+    only = called[0] if len(called) == 1 and called[0] != "syncfs" else ""  # which has no plural
     return only if kind == "sync" and only else KINDS[kind][1]
 
 
@@ -350,7 +349,8 @@ def _removals_apart(functions: dict[str, Any]) -> dict[str, frozenset[str]]:
 
 def _made(noun: str, calls: int, time_ns: int) -> str:
     each = nanoseconds(time_ns // max(calls, 1))
-    return f"{count(calls, noun)} of {each}" + (" each" if calls > 1 else "")
+    several = "calls of syncfs" if noun == "syncfs" else ""
+    return f"{count(calls, noun, several)} of {each}" + (" each" if calls > 1 else "")
 
 
 def has_large_ones(sizes: dict[str, Any], rows: np.ndarray, use: Use, kind: str) -> bool:
