@@ -13,12 +13,15 @@ from .columns import MILLISECOND, SECOND, Program, called_from, mpi, useful, wri
 MB = 1_000_000
 
 
-def ran(name: bytes, size: int, before_s: float, ranks: int = 1, **more: Any) -> dict:
+def ran(
+    name: bytes, size: int, before_s: float, ranks: int = 1, idle_s: int = 0, **more: Any
+) -> dict:
     """Rank 0 is 9 s outside of calls, so long of these before 4 writes, which take 10 ms; the
-    others are as long outside and wait for it."""
+    others are outside for as long, less `idle_s`, and wait for it."""
     call = write(10 * MILLISECOND, name, size, 4)
     rows = [[useful(9 * SECOND), call]]
-    rows += [[useful(9 * SECOND), mpi(10 * MILLISECOND)]] * (ranks - 1)
+    waits = mpi(10 * MILLISECOND + idle_s * SECOND)
+    rows += [[useful((9 - idle_s) * SECOND), waits]] * (ranks - 1)
     end = 9 * SECOND + 10 * MILLISECOND
     columns = Program(rows, end, end, 9 * SECOND, **more).columns()
     called_from(columns, [("dump", "/m"), ("main", "/m")])
@@ -71,7 +74,20 @@ def test_no_more_is_said_than_the_slowest_would_take(name, size, before_s, share
 
 
 def test_it_is_a_share_of_who_writes():
-    assert "33.3 %" in found(ran(b"/run/out.zip", 4 * MB, 3.0, ranks=4)).finding
+    finding = found(ran(b"/run/out.zip", 4 * MB, 3.0, ranks=4))
+    assert finding.finding.startswith("up to 33.3 % of the run on rank 0, right before 4 writes")
+    assert finding.ranks == (0,)
+
+
+def test_who_compresses_alone_is_not_said_to_compute_alone():
+    """Rank 0 is outside of calls for 9 s, and the others for 6 s. It writes 1.4 MB of an
+    archive, which take 7 s at most; or of what nobody knows, at less than 1 MB/s."""
+    for name, told in ((b"/run/out.zip", True), (b"/run/out.dat", False)):
+        columns = ran(name, 1_400_000, 3.0, ranks=4, idle_s=3)
+        findings = judge(Evidence(columns)).findings
+        (uneven,) = (finding for finding in findings if finding.code == "load_imbalance")
+        assert ("which writes 100 % of the bytes" in uneven.finding) == told
+        assert ("compressing" in uneven.advice) == told
 
 
 def test_it_is_not_said_where_packing_is_known():

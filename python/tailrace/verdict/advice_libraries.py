@@ -33,10 +33,10 @@ FLUSH_NETCDF = "call nc_sync less often: each writes all that has changed, and t
 
 # Of a dataset that lies in the file in one piece HDF5 reads so much around what is asked for.
 SIEVE_OF_HDF5 = (
-    "of a dataset without chunks HDF5 reads 64 KiB around each piece that is asked for: select "
-    "stretches that are long in the last dimension, read all of it once, or make that buffer as "
-    "small as a piece (H5Pset_sieve_buf_size); or choose chunks that match what is read at once, "
-    "and a cache that holds them (H5Pset_chunk_cache, in h5py rdcc_nbytes)"
+    "of a dataset without chunks HDF5 reads 64 KiB around each piece that is asked for: choose "
+    "chunks in the shape of what is read at once, and a cache that holds them "
+    "(H5Pset_chunk_cache, in h5py rdcc_nbytes); or read all of it once; or make that buffer as "
+    "small as a piece (H5Pset_sieve_buf_size), which spares less"
 )
 
 # Which functions synchronise a file that ranks share, if the program itself does not.

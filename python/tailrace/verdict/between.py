@@ -106,7 +106,7 @@ def between_calls(evidence: Evidence) -> Finding | None:
     paths = evidence.columns["files"]["path"]
     name = base_name(paths[files[0]]) if len(files) == 1 else count(len(files), "file")
     few = len(ranks) < evidence.ranks
-    who = f" on {_named(evidence, ranks)}" if few else ""
+    who = f" on {named_ranks(evidence, ranks)}" if few else ""
     speed = rate(_bytes(evidence, found) / to_seconds(found.time_ns))
     each = " a rank" if len(ranks) > 1 else ""
     words, longest_ns = advice(Kind.BETWEEN_CALLS, advised), time_ns
@@ -280,5 +280,5 @@ def _ranks(evidence: Evidence, files: list[int], kind: str) -> list[int]:
     return sorted({int(table["rank"][row]) for row in users})
 
 
-def _named(evidence: Evidence, ranks: list[int]) -> str:
+def named_ranks(evidence: Evidence, ranks: list[int]) -> str:
     return f"rank {ranks[0]}" if len(ranks) == 1 else f"{len(ranks)} of {evidence.ranks} ranks"

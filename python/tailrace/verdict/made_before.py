@@ -11,6 +11,7 @@ these. That is a bound, and no more: a step of the program lies there, too.
 |                                           | finding says what packing or formatting takes       |
 """
 
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -23,6 +24,7 @@ from tailrace.verdict.between import (
     PACKED_BYTES_PER_S,
     WORK,
     between_calls,
+    named_ranks,
     ran,
 )
 from tailrace.verdict.evidence import NOTABLE_LOSS, Evidence, Finding, Kind
@@ -42,6 +44,7 @@ class _Made(NamedTuple):
     time_ns: float
 
 
+@lru_cache(maxsize=1)  # of whom it is said is not said to compute alone
 def made_before(evidence: Evidence) -> Finding | None:
     """Of the content with most time."""
     found = [made for content in SLOWEST_BYTES_PER_S if (made := _made(evidence, content))]
@@ -49,7 +52,9 @@ def made_before(evidence: Evidence) -> Finding | None:
     if most is None:
         return None
     users = {row for file in most.files for row in evidence.users_of(file, "write")}
-    ranks = {int(evidence.file_rank["rank"][row]) for row in users}
+    ranks = sorted({int(evidence.file_rank["rank"][row]) for row in users})
+    few = len(ranks) < evidence.ranks
+    who = f" on {named_ranks(evidence, ranks)}" if few else ""
     share = evidence.share(most.time_ns / max(len(ranks), 1))
     if share < NOTABLE_LOSS or between_calls(evidence) or output_routines(evidence):
         return None
@@ -60,13 +65,14 @@ def made_before(evidence: Evidence) -> Finding | None:
     before = nanoseconds(int(most.time_ns))
     return Finding(
         Kind.MADE_BEFORE,
-        f"up to {percent(share)} of the run, right before {writes} to {name}, may be {work}, which "
-        "counts as computation",
+        f"up to {percent(share)} of the run{who}, right before {writes} to {name}, may be {work}, "
+        "which counts as computation",
         f"{before} before writes of {byte_count(most.bytes)} in all; no call shows what is done "
         "there",
         share,
         advice=advice(Kind.MADE_BEFORE, most.content),
         file=evidence.path_of(most.files[0]) if only else "",
+        ranks=tuple(ranks) if few else (),
     )
 
 

@@ -11,6 +11,7 @@ from tailrace.verdict.between import between_calls_ns
 from tailrace.verdict.elsewhere import elsewhere
 from tailrace.verdict.ends import computed_at_most_ns, many_are_lost, much_is_unknown, unknown_ns
 from tailrace.verdict.evidence import NOTABLE_LOSS, TOO_SHORT_NS, Evidence, Finding, Kind
+from tailrace.verdict.made_before import made_before
 from tailrace.verdict.messages import (
     kind_of_messages,
     mpi_functions,
@@ -208,12 +209,16 @@ def _uneven_sleep(evidence: Evidence, outside: str, share: float, loss: float) -
 
 def _moves_nearly_all(evidence: Evidence, rank: int, longer_s: float) -> tuple[str, float] | None:
     """That the rank reads, or writes, and what share of all bytes that are: of the two the one with
-    more bytes. None where others do it too, or these are few for so long a time."""
+    more bytes. None where others do it too, or these are few for so long a time, unless it alone
+    may compress them, or make text of them."""
     moved = {VERBS[kind][0]: evidence.by_rank(kind).bytes for kind in MOVING_KINDS}
     verb = max(moved, key=lambda verb: int(moved[verb][rank]))
-    whole = int(moved[verb].sum())
-    if whole <= SLOWEST_BYTES_PER_S * longer_s:
+    made = made_before(evidence)
+    if made is not None and made.ranks == (rank,):
+        verb = VERBS["write"][0]
+    elif int(moved[verb].sum()) <= SLOWEST_BYTES_PER_S * longer_s:
         return None
+    whole = int(moved[verb].sum())
     share = float(moved[verb][rank] / whole)
     return (verb, share) if share >= MOVES_NEARLY_ALL else None
 
