@@ -21,7 +21,7 @@ THREE = ("unlink", "chmod", "utimensat")
 def test_a_file_opened_again_and_again():
     appended = (
         call("open", SECOND, 3000, b"/run/diag"),
-        write(SECOND // 2, b"/run/diag", 180_000, 3000),
+        write(SECOND // 2, b"/run/diag", 180_000, 3000, reach=(0, 720_000)),
         call("close", SECOND, 3000, b"/run/diag"),
     )
     found = first(*appended)
@@ -61,6 +61,14 @@ def test_hdf5_opens_a_file_several_times_to_write_it_anew():
         found = first(opens, whole)
         assert found.finding == told
         assert ("append what is new" in found.advice) == (size > 21_000)
+
+
+def test_a_file_of_which_it_is_not_known_where_it_is_written_may_be_written_anew():
+    """A stream's writes have no offset: they may append, or replace what was there."""
+    opens = call("open", SECOND, 100, b"/run/history")
+    found = first(opens, write(SECOND // 2, b"/run/history", 2 * MB, 100))
+    assert found.finding == "history is opened 400 times, for 1.0 requests each time"
+    assert "keep it open" in found.advice and "replaced each time, write it less" in found.advice
 
 
 @pytest.mark.parametrize("name", [b"<temporary file>", b"/tmp/#12345"])

@@ -166,6 +166,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "": "open the file once, keep it open, and flush where a reader needs it",
         "read": "open the file once and keep it open, or read it once and keep in memory what it "
         "holds",
+        "or anew": "open the file once, keep it open, and flush where a reader needs it; where all "
+        "of it is replaced each time, write it less often, or append what is new",
         "anew": "write it less often, or append what is new instead of writing all of it each time",
     },
     "many_files": {

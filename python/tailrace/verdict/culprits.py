@@ -60,3 +60,28 @@ def _beyond_others(evidence: Evidence, rows: list[int], column: np.ndarray) -> n
 
 def _excess_ns(use: RankUse, ranks: np.ndarray) -> int:
     return int(np.clip(use.time_ns[ranks] - np.median(use.time_ns), 0, None).sum())
+
+
+def most_in_own_files(evidence: Evidence, culprits: Culprits) -> int:
+    """The most that any other rank does, by this kind of call, to files that the culprit does not
+    touch so: where each has a file of its own, that is as much."""
+    table, own = evidence.file_rank, work_in(evidence, culprits)
+    rank, file = (np.asarray(table[name], dtype=np.int64) for name in ("rank", "file"))
+    others = (rank != culprits.ranks[0]) & (own[file] == 0)
+    work = np.where(others, _work_of_rows(evidence, culprits.kind), 0)
+    return int(np.bincount(rank, weights=work, minlength=evidence.ranks).max(initial=0))
+
+
+def work_in(evidence: Evidence, culprits: Culprits) -> np.ndarray:
+    """What the culprit does to each file (row of "files") by this kind of call."""
+    table = evidence.file_rank
+    own = np.asarray(table["rank"]) == culprits.ranks[0]
+    work = np.where(own, _work_of_rows(evidence, culprits.kind), 0)
+    files = np.asarray(table["file"], dtype=np.int64)
+    return np.bincount(files, weights=work, minlength=len(evidence.elsewhere))
+
+
+def _work_of_rows(evidence: Evidence, kind: str) -> np.ndarray:
+    """Of "file_rank": the bytes that calls of this kind move, or where they move none, calls."""
+    table, moved = evidence.file_rank, {"read": "bytes_read", "write": "bytes_written"}.get(kind)
+    return np.asarray(table[moved or KINDS[kind][0]], dtype=np.int64)

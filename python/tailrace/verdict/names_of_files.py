@@ -375,6 +375,8 @@ def _opened_again(evidence: Evidence, rows: np.ndarray, facts: str) -> Cause:
         return Cause(Kind.REOPENED, text, facts, only_row(rows), advised="anew")
     # it may have been made before it was read
     advised = "" if use.calls("write") >= SELDOM_WRITTEN * use.calls("open") else "read"
+    if not advised and np.all(np.asarray(evidence.files["writes_begin"])[rows] < 0):
+        advised = "or anew"  # where a stream's writes lie is not known
     return Cause(Kind.REOPENED, text, facts, only_row(rows), advised=advised)
 
 

@@ -8,7 +8,8 @@ both for each):
 | sentence                         | said when                          | not when                 |
 |----------------------------------|------------------------------------|--------------------------|
 | rank r writes F alone            | no other rank does this to F, and r| each rank does as much to|
-|                                  | does 90 % of it over all files     | a file of its own        |
+|                                  | does 90 % of it over all files; or | a file of its own        |
+|                                  | all do as much, but to other files |                          |
 | rank r does x % of the writing   | as above, others do a little to F  |                          |
 | rank r alone writes F for n      | the n ranks use F by collective    | others open F, but call  |
 | ranks that call MPI-IO together  | calls, and n is twice the workers  | nothing collective       |
@@ -36,7 +37,13 @@ from tailrace.units import count, digits, nanoseconds, percent, to_seconds
 from tailrace.verdict.advice import advice
 from tailrace.verdict.advice_libraries import whose
 from tailrace.verdict.cause import OPENED_WITH, opened_otherwise
-from tailrace.verdict.culprits import DOING_SHARE, Culprits, find_culprits
+from tailrace.verdict.culprits import (
+    DOING_SHARE,
+    Culprits,
+    find_culprits,
+    most_in_own_files,
+    work_in,
+)
 from tailrace.verdict.evidence import Evidence, Finding, Kind, RankUse
 from tailrace.verdict.flushes import LIBRARIES, flushes
 from tailrace.verdict.handed_out import handed_out
@@ -132,6 +139,7 @@ def _comparing_ranks(evidence: Evidence) -> Unevenness | None:
         _few(evidence, culprits, use)
         or _uneven(evidence, use, culprits)
         or _taking_turns(evidence)
+        or _alone_with_a_file(evidence, culprits)
         or _straggler(evidence, use, culprits)
     )
 
@@ -168,6 +176,20 @@ def _few(evidence: Evidence, culprits: Culprits, use: RankUse) -> Unevenness | N
     facts = _facts(evidence, culprits)
     advised = _advised_of_few(evidence, culprits, code, ranks)
     return Unevenness(code, finding, facts, culprits.file, ranks, advised)
+
+
+def _alone_with_a_file(evidence: Evidence, culprits: Culprits) -> Unevenness | None:
+    """What all ranks do alike to other files, as where each imports Python's modules, does not make
+    their work equal where the time goes to a file that only one of them uses so."""
+    ranks, file = culprits.ranks, culprits.file
+    if len(ranks) != 1 or file is None or not _others_do_nothing(evidence, culprits, ranks):
+        return None
+    if UNEVEN_WORK * most_in_own_files(evidence, culprits) >= work_in(evidence, culprits)[file]:
+        return None
+    text = _serial_text(evidence, culprits, ranks, _named(evidence, culprits), "")
+    code = _code(culprits, ranks)
+    advised = _advised_of_few(evidence, culprits, code, ranks)
+    return Unevenness(code, text, _facts(evidence, culprits), file, ranks, advised)
 
 
 def _of_all_files(evidence: Evidence, culprits: Culprits, ranks: Sequence[int]) -> Culprits:

@@ -1,0 +1,40 @@
+"""Equal numbers of calls that are not equal work: one rank has a file of its own beside files that
+all use alike. Every run is built by arithmetic."""
+
+from __future__ import annotations
+
+from .columns import MILLISECOND, SECOND, Interval, open_close, read
+from .test_verdict_who import own, program, who
+
+MODULES = [b"/lib/module.%d.so" % number for number in range(6)]
+
+
+def of_modules(calls: int) -> list[Interval]:
+    return [open_close(MILLISECOND, path, calls) for path in MODULES]
+
+
+def test_opens_of_modules_make_no_straggler_of_who_opens_a_file_alone():
+    """Both open 600 modules in 6 ms; rank 0 opens field.xdmf 30 times beside them, which takes 2 s:
+    630 opens and 600 are nearly as many, and not as much."""
+    alone = open_close(2 * SECOND, b"/run/field.xdmf", 30)
+    said = who(program([*of_modules(100), alone], of_modules(100)))
+    assert said == "rank 0 opens field.xdmf alone while the other rank waits"
+
+
+def test_who_opens_as_many_files_of_its_own_is_a_straggler():
+    """The same, but rank 1 opens a file of its own 30 times, too, in a hundredth of the time."""
+    rows = [
+        [*of_modules(100), open_close(length_ns, own(rank), 30)]
+        for rank, length_ns in enumerate((2 * SECOND, 20 * MILLISECOND))
+    ]
+    assert "times as long as the other for as many opens" in who(program(*rows))
+
+
+def test_bytes_of_what_all_read_make_no_straggler_of_who_reads_a_file_alone():
+    """All read 60 MB of modules; rank 0 reads 10 MB of input.nc beside them: 70 MB are less than
+    1.3 times the mean, and its 2 s are none that the others could need for theirs."""
+    modules = [read(MILLISECOND, path, 10**7, 10) for path in MODULES]
+    alone = read(2 * SECOND, b"/run/input.nc", 10**7, 10)
+    assert who(program([*modules, alone], modules)) == (
+        "rank 0 reads input.nc alone while the other rank waits"
+    )
