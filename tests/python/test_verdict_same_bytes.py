@@ -80,3 +80,25 @@ def test_what_all_read_in_tiny_pieces_is_first_advised_to_be_read_in_larger_ones
 
     assert advised(250_000).startswith("read larger parts at once")
     assert advised(10).startswith("read on one rank")
+
+
+def written_twice(function: str) -> Finding:
+    """A rank writes 100 MB of a classic file twice, and reads all of it once meanwhile."""
+    name, whole = b"/run/wrfout.nc", {"reach": (0, 100 * MB)}
+    row = [useful(SECOND), write(SECOND, name, 200 * MB, 2000, **whole)]
+    row.append(read(SECOND // 4, name, 100 * MB, 1000, **whole))
+    length = 2 * SECOND + SECOND // 4
+    columns = Program([row], length, length, SECOND).columns()
+    called_from(columns, [(function, "/usr/lib/libnetcdf.so.19"), ("main", "/home/model")])
+    (found,) = (f for f in judge(Evidence(columns)).findings if f.code == "redundant_writes")
+    assert found.finding == "200 MB are written to 100 MB of wrfout.nc"
+    return found
+
+
+def test_a_classic_file_that_is_filled_first_is_not_said_to_be_moved():
+    """Records are filled, read back block by block and written: as many bytes as where all data
+    move once to make room for a longer header."""
+    filled = written_twice("fill_NC_var")
+    assert "nf90_set_fill" in filled.advice and "header" not in filled.advice
+    for function in ("nc_enddef", "NC3__enddef", "ncmpi_enddef", "nc_close"):
+        assert "moved when its header grows" in written_twice(function).advice

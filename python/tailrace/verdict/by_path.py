@@ -14,6 +14,8 @@ from tailrace.verdict.requests import KINDS
 
 MPI = re.compile("P?MPI_[A-Z]")
 MPI_FILE = re.compile("P?(MPI_File_.*)")
+# Of netCDF and PnetCDF; closing a file may do it, too.
+ENDING_DEFINITIONS = re.compile(r"(nc|ncmpi|ncmpio|NC\d?)_+(enddef|close)$")
 PREALLOCATE = re.compile("P?MPI_File_preallocate$")
 
 
@@ -29,10 +31,15 @@ class Done(NamedTuple):
         return self.bytes_read + self.bytes_written
 
 
+def done_inside(evidence: Evidence, function: re.Pattern[str]) -> Done:
+    """By calls inside such functions."""
+    return _done(evidence, function, inside=True)
+
+
 @lru_cache(maxsize=1)  # several findings ask
 def preallocated(evidence: Evidence) -> Done:
     """Inside MPI_File_preallocate."""
-    return _done(evidence, PREALLOCATE, inside=True)
+    return done_inside(evidence, PREALLOCATE)
 
 
 @lru_cache(maxsize=1)

@@ -4,7 +4,7 @@ import numpy as np
 
 from tailrace.names import base_name
 from tailrace.units import byte_count, digits
-from tailrace.verdict.by_path import through_library
+from tailrace.verdict.by_path import ENDING_DEFINITIONS, done_inside, through_library
 from tailrace.verdict.cause import Cause, dominant, only_row, where_of
 from tailrace.verdict.evidence import Evidence, Kind
 from tailrace.verdict.places import Places
@@ -159,14 +159,23 @@ def _by_library(evidence: Evidence, file: int, use: Use, span: int) -> str:
     not fit its cache once for each part of them, or whole elements for each of their members. To
     fill what is written anyway makes it twice."""
     library = evidence.library_in(file)
-    if library in ("netcdf", "pnetcdf") and use.bytes("read") >= max(
-        MOVED * use.bytes("write"), span
-    ):
+    as_much_read = use.bytes("read") >= max(MOVED * use.bytes("write"), span)
+    if library in ("netcdf", "pnetcdf") and as_much_read and _moved_by_netcdf(evidence, file):
         return "moved by netcdf"
     again = use.bytes("write") >= FILLED * span and library in ("hdf5", "netcdf")
     if again and library == "hdf5" and use.bytes("read") >= MOVED * use.bytes("write"):
         return "read back by hdf5"
     return f"chunks of {library}" if again else ""
+
+
+def _moved_by_netcdf(evidence: Evidence, file: int) -> bool:
+    """Whether what is read of the file is read to be moved, by the functions that end the mode of
+    definitions; where no call path tells it may be. Filled blocks are read back, too, but on the
+    way of writes."""
+    if file not in Places(evidence.columns).files:
+        return True
+    moved = done_inside(evidence, ENDING_DEFINITIONS).bytes_read[file]
+    return 2 * int(moved) >= int(evidence.files["bytes_read"][file])
 
 
 def _in_small_ones(use: Use, kind: str) -> str:
