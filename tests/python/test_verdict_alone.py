@@ -38,3 +38,11 @@ def test_bytes_of_what_all_read_make_no_straggler_of_who_reads_a_file_alone():
     assert who(program([*modules, alone], modules)) == (
         "rank 0 reads input.nc alone while the other rank waits"
     )
+
+
+def test_several_files_of_one_rank_make_no_straggler_either():
+    """As EnSight's: four tables of contents, each opened a few times, of which one takes 9/10."""
+    tables = [open_close(100 * MILLISECOND, b"/run/%d.case" % k, 5) for k in range(3)]
+    alone = [*tables, open_close(2700 * MILLISECOND, b"/run/fluid.case", 13)]
+    said = who(program([*of_modules(100), *alone], of_modules(100)))
+    assert said == "rank 0 opens fluid.case alone while the other rank waits"

@@ -10,6 +10,8 @@ from tailrace.verdict.requests import KINDS
 
 # So much of the work, or of the excess, makes a group of ranks "the ones that do the I/O".
 DOING_SHARE = 0.9
+# Work within this factor of the mean is equal.
+UNEVEN_WORK = 1.3
 
 
 class Culprits(NamedTuple):
@@ -62,23 +64,31 @@ def _excess_ns(use: RankUse, ranks: np.ndarray) -> int:
     return int(np.clip(use.time_ns[ranks] - np.median(use.time_ns), 0, None).sum())
 
 
-def most_in_own_files(evidence: Evidence, culprits: Culprits) -> int:
-    """The most that any other rank does, by this kind of call, to files that the culprit does not
-    touch so: where each has a file of its own, that is as much."""
-    table, own = evidence.file_rank, work_in(evidence, culprits)
-    rank, file = (np.asarray(table[name], dtype=np.int64) for name in ("rank", "file"))
-    others = (rank != culprits.ranks[0]) & (own[file] == 0)
-    work = np.where(others, _work_of_rows(evidence, culprits.kind), 0)
-    return int(np.bincount(rank, weights=work, minlength=evidence.ranks).max(initial=0))
+def with_files_of_its_own(evidence: Evidence, culprits: Culprits) -> Culprits | None:
+    """The one rank, with the files that no other touches by this kind of call, where nearly all of
+    its time goes to these; not where others do as much to files of their own."""
+    if len(culprits.ranks) != 1:
+        return None
+    (rank,), kind = culprits.ranks, culprits.kind
+    times, work = np.asarray(evidence.file_rank[f"{kind}_ns"]), _work_of_rows(evidence, kind)
+    alone = _used_by_one(evidence, kind)
+    whose = np.asarray(evidence.file_rank["rank"], dtype=np.int64)
+    by_rank = np.bincount(whose[alone], weights=work[alone], minlength=evidence.ranks)
+    rows = np.flatnonzero(alone & (whose == rank)).tolist()
+    if times[rows].sum() < max(DOING_SHARE * times[whose == rank].sum(), 1):
+        return None
+    if UNEVEN_WORK * np.delete(by_rank, rank).max(initial=0) >= by_rank[rank]:
+        return None
+    file = evidence.file_of(rows, times[rows])
+    return culprits._replace(file=file, rows=evidence.rows_of_file(rows, file))
 
 
-def work_in(evidence: Evidence, culprits: Culprits) -> np.ndarray:
-    """What the culprit does to each file (row of "files") by this kind of call."""
-    table = evidence.file_rank
-    own = np.asarray(table["rank"]) == culprits.ranks[0]
-    work = np.where(own, _work_of_rows(evidence, culprits.kind), 0)
-    files = np.asarray(table["file"], dtype=np.int64)
-    return np.bincount(files, weights=work, minlength=len(evidence.elsewhere))
+def _used_by_one(evidence: Evidence, kind: str) -> np.ndarray:
+    """By row of "file_rank": whether its rank alone makes calls of this kind on the file."""
+    files = np.asarray(evidence.file_rank["file"], dtype=np.int64)
+    used = np.asarray(evidence.file_rank[KINDS[kind][0]]) > 0
+    users = np.bincount(files[used], minlength=len(evidence.elsewhere))
+    return used & (users[files] == 1)
 
 
 def _work_of_rows(evidence: Evidence, kind: str) -> np.ndarray:

@@ -39,10 +39,10 @@ from tailrace.verdict.advice_libraries import whose
 from tailrace.verdict.cause import OPENED_WITH, opened_otherwise
 from tailrace.verdict.culprits import (
     DOING_SHARE,
+    UNEVEN_WORK,
     Culprits,
     find_culprits,
-    most_in_own_files,
-    work_in,
+    with_files_of_its_own,
 )
 from tailrace.verdict.evidence import Evidence, Finding, Kind, RankUse
 from tailrace.verdict.flushes import LIBRARIES, flushes
@@ -68,8 +68,6 @@ ALONE_SHARE = 0.95
 # When uneven times explain less than this share of what even I/O would save, time is lost because
 # calls do not overlap, not because some rank takes longer.
 UNEVEN_SHARE = 0.5
-# Work within this factor of the mean is equal.
-UNEVEN_WORK = 1.3
 # A rank is a straggler when it takes so many times as long as the median of the others.
 STRAGGLING = 2.0
 COMPARABLE_CALLS = 20
@@ -139,7 +137,7 @@ def _comparing_ranks(evidence: Evidence) -> Unevenness | None:
         _few(evidence, culprits, use)
         or _uneven(evidence, use, culprits)
         or _taking_turns(evidence)
-        or _alone_with_a_file(evidence, culprits)
+        or _alone_with_files(evidence, culprits)
         or _straggler(evidence, use, culprits)
     )
 
@@ -178,18 +176,16 @@ def _few(evidence: Evidence, culprits: Culprits, use: RankUse) -> Unevenness | N
     return Unevenness(code, finding, facts, culprits.file, ranks, advised)
 
 
-def _alone_with_a_file(evidence: Evidence, culprits: Culprits) -> Unevenness | None:
+def _alone_with_files(evidence: Evidence, culprits: Culprits) -> Unevenness | None:
     """What all ranks do alike to other files, as where each imports Python's modules, does not make
-    their work equal where the time goes to a file that only one of them uses so."""
-    ranks, file = culprits.ranks, culprits.file
-    if len(ranks) != 1 or file is None or not _others_do_nothing(evidence, culprits, ranks):
+    their work equal where the time goes to files that only one of them uses so."""
+    own = with_files_of_its_own(evidence, culprits)
+    if own is None:
         return None
-    if UNEVEN_WORK * most_in_own_files(evidence, culprits) >= work_in(evidence, culprits)[file]:
-        return None
-    text = _serial_text(evidence, culprits, ranks, _named(evidence, culprits), "")
-    code = _code(culprits, ranks)
-    advised = _advised_of_few(evidence, culprits, code, ranks)
-    return Unevenness(code, text, _facts(evidence, culprits), file, ranks, advised)
+    text = _serial_text(evidence, own, own.ranks, _named(evidence, own), "")
+    code = _code(own, own.ranks)
+    advised = _advised_of_few(evidence, own, code, own.ranks)
+    return Unevenness(code, text, _facts(evidence, own), own.file, own.ranks, advised)
 
 
 def _of_all_files(evidence: Evidence, culprits: Culprits, ranks: Sequence[int]) -> Culprits:
