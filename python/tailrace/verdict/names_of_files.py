@@ -71,6 +71,8 @@ FEW_LOOK_UPS = 3
 MANY_POLLS = 50
 # More look-ups than that before an open, or a write, are not made for it.
 LOOKS_OF_A_USE = 6
+# No program waits for so many names at once: many processes look for the same ones.
+MANY_POLLED = 20
 # Where fewer opens than this share are closed again, most of them failed.
 CLOSED = 0.1
 # What Python looks for when it imports.
@@ -115,7 +117,8 @@ def _are_of_many_names(evidence: Evidence) -> bool:
     program starts, as a compiler, by each."""
     times = np.asarray(evidence.files["look_ups"])
     names, whole = np.count_nonzero(times), times.sum()
-    seldom = evidence.ranks == 1 and 2 * times[times >= MANY_POLLS].sum() < whole
+    seldom = 2 * times[times >= MANY_POLLS].sum() < whole or _most_of(times) > MANY_POLLED
+    seldom &= evidence.ranks == 1
     return bool(names >= MANY_FILES and (seldom or whole <= FEW_LOOK_UPS * names))
 
 
@@ -128,6 +131,12 @@ def _are_used(evidence: Evidence) -> bool:
     uses = np.asarray(files["opens"]) + np.asarray(files["writes"])
     used = (2 * times >= 3 * uses) & (times <= LOOKS_OF_A_USE * uses)
     return 2 * int(times[used].sum()) > int(times.sum())
+
+
+def _most_of(numbers: np.ndarray) -> int:
+    """How few of them have half of the sum."""
+    largest_first = np.sort(numbers)[::-1]
+    return int(np.searchsorted(np.cumsum(largest_first), numbers.sum() / 2)) + 1
 
 
 def _slow_names(evidence: Evidence, kinds: Sequence[str]) -> Cause:
