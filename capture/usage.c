@@ -1,6 +1,6 @@
 /* usage.c: what the kernel counts of the process between the begin and the end of the run, beside
  * what capture sees: bytes that it had written and read, those of the processes that it started,
- * and for how long the main thread ran. Asked for twice, not on the way of any call.
+ * and for how long the main thread and all threads ran. Asked for twice, not on the way of any call.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -128,11 +128,11 @@ bool usage_spell_earlier(char *text, size_t room)
 }
 
 /* The thread, for how long it ran or the host had its processor at most, then bytes and time as
- * above, and for how long the thread waited for a processor. */
+ * above, for how long the thread waited for a processor, and for how long all threads ran. */
 static bool spell(int thread, char *text, size_t room)
 {
     struct usage usage = {0};
-    unsigned long long ran = 0;
+    unsigned long long ran = 0, all_ran = 0;
     uint64_t delay_ns = 0;
     if (tailrace_calls_forbidden || !read_account(&usage) || !read_children(&usage))
         return false;
@@ -140,9 +140,10 @@ static bool spell(int thread, char *text, size_t room)
         thread = system_thread();
         read_ran(thread, &ran, &delay_ns);
     }
-    snprintf(text, room, "%d %llu %llu %llu %llu %llu %llu %llu", thread, ran + stolen_ns(),
+    read_clock(CLOCK_PROCESS_CPUTIME_ID, &all_ran);
+    snprintf(text, room, "%d %llu %llu %llu %llu %llu %llu %llu %llu", thread, ran + stolen_ns(),
              usage.written, usage.read, usage.children_written, usage.children_read,
-             usage.children_ns, (unsigned long long)delay_ns);
+             usage.children_ns, (unsigned long long)delay_ns, all_ran);
     return true;
 }
 

@@ -15,4 +15,5 @@ def test_a_thread_that_used_no_file_writes_what_is_known_at_the_end(program, cap
     end = [int(word) for word in of_last.meta["usage_end"].split()]
     assert begin[0] == end[0]  # the thread; then for how long it ran
     assert begin[1] < end[1]
+    assert begin[-1] < end[-1]  # and for how long all threads ran
     assert of_main.header["closed"] and of_last.header["closed"]

@@ -192,6 +192,25 @@ def test_a_main_thread_that_sleeps_is_no_computation():
 
 
 @pytest.mark.parametrize(
+    ("meta", "said"),
+    [
+        ({"others_ran_ns": f"{2 * SECOND}"}, ", and other threads run for 2.00 s in all"),
+        ({"usage": f"0 0 0 0 {SECOND}"}, ", and processes that it started run for 1.00 s in all"),
+        # It sleeps for 0.5 s; they run for 0.3 s, or for 0.6 s, 0.49 s of it perhaps beside it.
+        ({"others_ran_ns": f"{300 * MILLISECOND}"}, ""),
+        ({"others_ran_ns": f"{600 * MILLISECOND}"}, ""),
+    ],
+)
+def test_who_sleeps_may_wait_for_threads_and_processes_that_compute(meta: dict, said: str):
+    """As bwa, 7z and make -j do."""
+    verdict = _judged(_quiet(ranks=1, **_asleep(0.5, ranks=1, **meta)))
+    (found,) = [finding for finding in verdict.findings if finding.code == "sleep"]
+    asleep = "the main thread sleeps 50.0 % of the run outside MPI and file calls"
+    assert found.finding == f"{asleep}{said}"
+    assert ("perf record" in found.advice) == bool(said)
+
+
+@pytest.mark.parametrize(
     ("who", "said"),
     [
         ("processes", "; other processes of the program spend 10.0 ms in file calls in all"),

@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <linux/io_uring.h>
 #include <pthread.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,7 @@
 #include <sys/sendfile.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { MIB = 1 << 20, PIECES = 64 };
@@ -170,6 +172,38 @@ static void thread(void)
     pthread_join(writer, NULL);
 }
 
+/* Two threads at once run, or sleep, for 0.3 s each; the main one waits for them. */
+static void *run_there(void *asleep)
+{
+    struct timespec rest = {.tv_nsec = 300000000}, ran = {0};
+    if (asleep)
+        nanosleep(&rest, NULL);
+    while (!asleep && ran.tv_nsec < rest.tv_nsec)
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ran);
+    return NULL;
+}
+
+static void of_two(bool asleep)
+{
+    pthread_t workers[2];
+    for (int i = 0; i < 2; i++)
+        if (pthread_create(&workers[i], NULL, run_there, asleep ? &workers : NULL))
+            fail("pthread_create");
+    for (int i = 0; i < 2; i++)
+        pthread_join(workers[i], NULL);
+    written(created("log"), 1);
+}
+
+static void workers(void)
+{
+    of_two(false);
+}
+
+static void sleepers(void)
+{
+    of_two(true);
+}
+
 static void forked(void)
 {
     written(created("log"), 1);
@@ -221,10 +255,11 @@ int main(int arguments, char **words)
     static const struct {
         const char *name;
         void (*run)(void);
-    } programs[] = {{"uring", uring},   {"mapping", mapping}, {"privately", privately},
-                    {"little", little}, {"direct", direct},   {"again", again},
-                    {"reads", reads},   {"thread", thread},   {"forked", forked},
-                    {"shell", shell},   {"send", send},       {"asynchronous", asynchronous}};
+    } programs[] = {{"uring", uring},     {"mapping", mapping},  {"privately", privately},
+                    {"little", little},   {"direct", direct},    {"again", again},
+                    {"reads", reads},     {"thread", thread},    {"forked", forked},
+                    {"shell", shell},     {"send", send},        {"asynchronous", asynchronous},
+                    {"workers", workers}, {"sleepers", sleepers}};
     data = malloc(MIB);
     memset(data, 'x', MIB);
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)

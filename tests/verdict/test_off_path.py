@@ -70,6 +70,22 @@ def test_the_first_line_says_which_way_the_bytes_went(name: str, off_path: Path,
     assert "does not hold" not in run.headline
 
 
+def test_who_waits_for_threads_that_compute_is_told_so(off_path: Path, tmp_path: Path):
+    """Two threads run for 0.3 s each, which is all of the run twice, or half of it on one core."""
+    run, _ = captured([off_path, "workers"], tmp_path, dict(os.environ))
+    said = (
+        r"the main thread sleeps [\d.]+ % of the run .*, and other threads run for 6\d\d ms in all"
+    )
+    assert re.search(said, run.headline), run.headline
+    (found,) = [finding for finding in run.findings if finding.code == "sleep"]
+    assert "perf record" in found.advice
+
+
+def test_threads_that_sleep_too_are_not_said_to_run(off_path: Path, tmp_path: Path):
+    run, _ = captured([off_path, "sleepers"], tmp_path, dict(os.environ))
+    assert "main thread sleeps" in run.headline and "threads run" not in run.headline
+
+
 def test_a_small_table_that_is_mapped_is_no_data(off_path: Path, tmp_path: Path):
     run, _ = captured([off_path, "little"], tmp_path, dict(os.environ))
     assert "mapping" not in run.headline

@@ -56,3 +56,20 @@ fn a_wait_for_a_processor_before_an_exec_is_no_sleep() {
     let trace = open(&pack(directory.path())).unwrap();
     assert_eq!(trace.tables().meta["ran_ns"], (90 + 70 - 20).to_string());
 }
+
+/// All threads ran for 900 ns, 90 of them the main one; a stream of an earlier version does not say.
+#[test]
+fn what_ran_beside_the_main_thread_is_the_others() {
+    let others = |begin: &str, end: &str| {
+        let directory = tempfile::tempdir().unwrap();
+        let mut program = Stream::new(7, 0, 0);
+        program.meta("host", "node").meta("node", "n").meta("exe", "/bin/program").clock(0, 0);
+        program.meta("usage_begin", begin).meta("usage_end", end);
+        program.save(directory.path(), 0);
+        let trace = open(&pack(directory.path())).unwrap();
+        trace.tables().meta.get("others_ran_ns").cloned()
+    };
+    let all = others("7 5 0 0 0 0 0 0 100", "7 95 0 0 0 0 0 0 1000");
+    assert_eq!(all, Some((900 - 90).to_string()));
+    assert_eq!(others("7 5 0 0 0 0 0 0", "7 95 0 0 0 0 0 0"), None);
+}

@@ -457,6 +457,9 @@ ADVICE: dict[str, dict[str, str]] = {
     },
     "sleep": {
         "polls": "a message (MPI_Recv) or a notice (inotify) wakes at once who waits for a file",
+        "others run": "if it waits for these, as for the workers of a pool, that is no loss by "
+        "itself: look at what they do (perf record), and whether each has a core; else look for "
+        "pipes, sockets, or a pause",
         "pages": "most likely it waits for pages of the mapped file, one by one: have them read "
         "ahead (madvise with MADV_WILLNEED, MAP_POPULATE), go through it in order, or read large "
         "parts with pread; else look for a pause, or for threads, pipes and sockets",

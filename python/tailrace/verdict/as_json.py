@@ -35,6 +35,7 @@ CODED_META = (
     "exit_status",
     "usage",
     "ran_ns",
+    "others_ran_ns",
     "unseen",
     "mapped_file",
     "opened_direct",

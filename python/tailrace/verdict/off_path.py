@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tailrace.names import base_name
-from tailrace.units import byte_count, count, percent
+from tailrace.units import byte_count, count, nanoseconds, percent
 from tailrace.verdict.evidence import Evidence
 
 PAGE_BYTES = 4096
@@ -265,6 +265,24 @@ def slept_text(evidence: Evidence) -> str:
         inside = np.minimum(times.useful_ns - slept, times.mpi_ns + times.io_ns)
     at_least = "at least " if evidence.share(float(inside.mean())) >= NOTABLE_INSIDE else ""
     return f"{at_least}{percent(slept_share(evidence))} of the run"
+
+
+def who_runs_meanwhile(evidence: Evidence) -> str:
+    """`other threads run for 2.90 s in all`, or the processes that the program waited for: where
+    they ran, beyond what they may have while the main threads did, for so much of the time that
+    these sleep that they may well be waited for; else empty."""
+    usage, slept = usage_of(evidence), slept_ns(evidence)
+    if usage is None or slept is None:
+        return ""
+    threads = evidence.columns["meta"].get("others_ran_ns", "")
+    ran = {
+        "other threads run": int(threads) if threads.isdigit() else 0,
+        "processes that it started run": usage.children_ns,
+    }
+    who = max(ran, key=lambda name: ran[name])
+    main_ns = sum(map(int, evidence.columns["meta"]["ran_ns"].split(",")))
+    long = ran[who] - main_ns >= MOSTLY_ASLEEP * int(slept.sum()) > 0
+    return f"{who} for {nanoseconds(ran[who])} in all" if long else ""
 
 
 class Talk(NamedTuple):

@@ -27,6 +27,7 @@ from tailrace.verdict.off_path import (
     slept_text,
     waits_for_pages,
     who_else,
+    who_runs_meanwhile,
 )
 from tailrace.verdict.requests import KINDS, MANY_EMPTY, MOVING_KINDS, VERBS, mpiio_ways, sum_use
 from tailrace.verdict.routines import SLOWEST_BYTES_PER_S, output_routine_ns
@@ -360,21 +361,23 @@ def sleep(evidence: Evidence) -> Finding | None:
         return None
     who = "the main thread sleeps" if evidence.ranks == 1 else "the ranks' main threads sleep"
     polls = _polls(evidence)
+    meanwhile = who_runs_meanwhile(evidence)
     # it may sleep in one that was not
     calls = "file calls that were recorded" if many_are_lost(evidence) else "file calls"
     return Finding(
         Kind.SLEEP,
-        f"{who} {slept_text(evidence)} outside MPI and {calls}{polls}",
+        f"{who} {slept_text(evidence)} outside MPI and {calls}{polls}"
+        f"{f', and {meanwhile}' if meanwhile else ''}",
         "that time counts as useful; Tailrace does not see what a thread waits for there"
         f"{_meanwhile_in_files(evidence)}",
         share,
-        advice=advice(Kind.SLEEP, _awaited_asleep(evidence, polls)),
+        advice=advice(Kind.SLEEP, _awaited_asleep(evidence, polls, meanwhile)),
     )
 
 
-def _awaited_asleep(evidence: Evidence, polls: str) -> str:
-    if polls:
-        return "polls"
+def _awaited_asleep(evidence: Evidence, polls: str, meanwhile: str) -> str:
+    if polls or meanwhile:
+        return "polls" if polls else "others run"
     return "pages" if waits_for_pages(evidence) else ""
 
 

@@ -22,6 +22,8 @@ pub(super) const CHILDREN_LEFT: &str = "children_left";
 const USAGE_NUMBERS: usize = 5;
 /// Where the thread's waits for a processor stand: behind how long it ran, and those.
 const DELAY: usize = USAGE_NUMBERS + 1;
+/// And for how long all threads of the process ran.
+const ALL_RAN: usize = DELAY + 1;
 /// What is left of a stream's last page, at most.
 const STREAM_MORE: u64 = 4096;
 
@@ -43,6 +45,14 @@ pub(super) const OPENED: [(&str, &str); 4] = [
 const WRITABLE: &str = "mapped_writable";
 /// So many paths are kept.
 const OPENED_MAX: usize = 1000;
+
+/// Of a main thread's process: how long that thread ran, if it saw the end, and the other threads,
+/// if that is known; and what the kernel counted.
+struct Usage {
+    ran: Option<u64>,
+    others_ran: Option<u64>,
+    counted: [u64; USAGE_NUMBERS],
+}
 
 pub(super) struct Unseen<'a> {
     streams: Vec<Source<'a>>,
@@ -124,17 +134,22 @@ impl<'a> Unseen<'a> {
     fn usage(&self, ranks: u32, locations: &[Location]) -> BTreeMap<String, String> {
         let mut ran = vec![String::new(); ranks as usize];
         let mut sums = [0u64; USAGE_NUMBERS];
+        let mut others = Some(0u64);
         for (number, location) in (0..).zip(locations).filter(|(_, location)| location.main) {
             let waited = waited_ns(location);
-            let Some((own, counted)) = self.usage_of(number, waited) else {
+            let Some(Usage { ran: own, others_ran, counted }) = self.usage_of(number, waited)
+            else {
                 return BTreeMap::new();
             };
+            others = others.zip(others_ran).map(|(sum, ran)| sum.saturating_add(ran));
             let rank = location.rank as usize;
             ran[rank] = own.map_or_else(String::new, |ns| ns.to_string());
             (0..USAGE_NUMBERS).for_each(|i| sums[i] = sums[i].saturating_add(counted[i]));
         }
         let sums = sums.map(|sum| sum.to_string()).join(" ");
-        [("usage", sums), ("ran_ns", ran.join(","))].map(|(k, v)| (k.to_owned(), v)).into()
+        let others = others.filter(|ran| *ran > 0).map(|ran| ("others_ran_ns", ran.to_string()));
+        let known = [("usage", sums), ("ran_ns", ran.join(","))].into_iter().chain(others);
+        known.map(|(key, value)| (key.to_owned(), value)).collect()
     }
 
     /// Of the process of a main thread: how long that thread ran, if it is the one that saw the
@@ -142,7 +157,7 @@ impl<'a> Unseen<'a> {
     /// each page. An `exec` leaves the kernel's counts as they are: the run without MPI begins with
     /// the program that it was first. What the thread waited for a processor beyond `waited`, which
     /// stands in records, counts as if it had run: it slept no less.
-    fn usage_of(&self, location: u32, waited: u64) -> Option<(Option<u64>, [u64; USAGE_NUMBERS])> {
+    fn usage_of(&self, location: u32, waited: u64) -> Option<Usage> {
         let mut all = self.streams.iter().filter(|stream| stream.location == location);
         let main = all.clone().next_back()?;
         let first = all.next().filter(|_| !main.survey.meta.contains_key("ranks")).unwrap_or(main);
@@ -159,15 +174,17 @@ impl<'a> Unseen<'a> {
         let mut counted: [u64; USAGE_NUMBERS] = std::array::from_fn(|i| since(i + 1));
         let streams: u64 = same().map(|stream| stream.survey.bytes + STREAM_MORE).sum();
         counted[0] = counted[0].saturating_sub(streams);
-        Some((ran, counted))
+        let others_ran =
+            (by_main && end.1[ALL_RAN] > 0).then(|| since(ALL_RAN).saturating_sub(since(0)));
+        Some(Usage { ran, others_ran, counted })
     }
 }
 
-/// The thread that asked, and the numbers; its delay is missing in streams of earlier versions.
-fn numbers(text: &str) -> Option<(u64, [u64; DELAY + 1])> {
+/// The thread that asked, and the numbers; the last two are missing in streams of earlier versions.
+fn numbers(text: &str) -> Option<(u64, [u64; ALL_RAN + 1])> {
     let mut words: Vec<u64> = text.split(' ').map(str::parse).collect::<Result<_, _>>().ok()?;
-    if words.len() == DELAY + 1 {
-        words.push(0);
+    if words.len() > DELAY {
+        words.resize(words.len().max(ALL_RAN + 2), 0);
     }
     let (thread, rest) = words.split_first()?;
     Some((*thread, rest.try_into().ok()?))
