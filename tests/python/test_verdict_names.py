@@ -71,6 +71,27 @@ def test_a_file_of_which_it_is_not_known_where_it_is_written_may_be_written_anew
     assert "keep it open" in found.advice and "replaced each time, write it less" in found.advice
 
 
+def test_headers_that_many_processes_open_are_not_to_be_kept_open():
+    """40 compilers open and read 100 headers of 5 kB each once; where one process does it, 40 times
+    each, it could keep them open. Of few files it may, too, whoever it is."""
+
+    def found(headers: int, by_processes: int) -> Finding:
+        names = [b"/usr/include/%d.h" % i for i in range(headers)]
+        opens = [call("open", SECOND // headers, 40, name) for name in names]
+        reads = [read(MILLISECOND, name, 40 * 5_000, 40, reach=(0, 5_000)) for name in names]
+        row = [useful(SECOND), *opens, *reads]
+        length = sum(interval.length_ns for interval in row)
+        others = {"bytes_by_other_processes": [by_processes]}
+        run = Program([row], length, length, SECOND, others=others)
+        (first, *_) = judge(Evidence(run.columns())).findings
+        return first
+
+    said = found(100, 100 * 40 * 5_000).finding
+    assert said.startswith("100 files of 5.00 kB on average: their opens, closes and the like")
+    assert found(100, 0).finding.startswith("100 files are opened 4,000 times")
+    assert found(4, 4 * 40 * 5_000).finding.startswith("4 files are opened 160 times")
+
+
 @pytest.mark.parametrize("name", [b"<temporary file>", b"/tmp/#12345"])
 @pytest.mark.parametrize("slow", ["open", "write"])
 def test_files_without_a_name_are_no_file_that_is_opened_again(name: bytes, slow: str):

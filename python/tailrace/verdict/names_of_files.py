@@ -20,6 +20,7 @@ from tailrace.verdict.cause import (
     where_of,
 )
 from tailrace.verdict.evidence import Evidence, Kind
+from tailrace.verdict.off_path import moved_by_processes
 from tailrace.verdict.places import Places
 from tailrace.verdict.requests import (
     ASYNCHRONOUS_WAITS,
@@ -284,6 +285,8 @@ def _reopened(evidence: Evidence, facts: str) -> Cause | None:
     _, listing_ns = sums_of(evidence.columns["functions"], OTHERS["listing"])
     if use.time_ns(*METADATA_KINDS) < enough_ns or listing_ns >= enough_ns:
         return None
+    if len(rows) > MANY_POLLED and moved_by_processes(evidence):
+        return None  # each of them opens these: compilers their headers
     return _opened_again(evidence, rows, facts)
 
 
@@ -429,11 +432,18 @@ def whole_files(evidence: Evidence, kind: str) -> Cause | None:
     return Cause(Kind.MANY_FILES, text, evidence.described(use, kind), advised=advised)
 
 
+def _sizes(files: dict[str, Any]) -> np.ndarray:
+    """What is written and read again, as headers by each compiler, is in the file once."""
+    moved = np.maximum(files["bytes_read"], files["bytes_written"])
+    reach = [np.asarray(files[f"{way}_end"]) - files[f"{way}_begin"] for way in ("reads", "writes")]
+    span = np.maximum(*reach)
+    return np.where(span > 0, np.minimum(moved, span), moved)
+
+
 def _many_files(evidence: Evidence, facts: str) -> Cause | None:
     """Less than 1 MB each: a large one beside them, as an archive that they come from, is not."""
     files = evidence.files
-    # What is written and read again is in the file once.
-    sizes = np.maximum(files["bytes_read"], files["bytes_written"])
+    sizes = _sizes(files)
     opened = (np.asarray(files["opens"]) > 0) & ~are_modules(evidence)
     rows = np.flatnonzero(opened & (sizes < SMALL_FILE_BYTES))
     if len(rows) < MANY_FILES:

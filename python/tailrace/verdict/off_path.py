@@ -201,16 +201,18 @@ def moved_by_others(evidence: Evidence) -> int:
     return sum(int(evidence.of_ranks(key).sum()) for key in keys)
 
 
+def moved_by_processes(evidence: Evidence) -> bool:
+    """Whether most of these bytes are other processes'."""
+    processes = int(evidence.of_ranks("bytes_by_other_processes").sum())
+    return 2 * processes > moved_by_others(evidence)
+
+
 def who_else(evidence: Evidence) -> str:
     """Whose calls beside the main threads' are recorded: those who move most of the bytes; of calls
     that move none it is not known, where processes are recorded, too."""
-    processes, others = (
-        int(evidence.of_ranks("bytes_by_other_processes").sum()),
-        moved_by_others(evidence),
-    )
-    if 2 * processes > others:
+    if moved_by_processes(evidence):
         return "other processes of the program"
-    either = not others and evidence.columns["meta"].get("processes") == "all"
+    either = not moved_by_others(evidence) and evidence.columns["meta"].get("processes") == "all"
     return "other processes or threads of the program" if either else "other threads"
 
 
