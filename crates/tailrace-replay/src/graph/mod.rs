@@ -51,7 +51,7 @@ use crate::graph::messages::Messages;
 use crate::graph::moment::{Moment, REPLAYS, Trails};
 use crate::graph::replayed::Front;
 use crate::graph::trail::Crossings;
-use crate::graph::vertex::Vertex;
+use crate::graph::vertex::{Deed, Vertex};
 use crate::graph::wait_states::WaitStates;
 use crate::options::{CollectiveOrder, Options};
 
@@ -162,7 +162,7 @@ impl Channel {
 /// Without the guard so many vertices wait for what others have not come to, at most.
 const MOST_WAITING: usize = 1 << 22;
 
-/// So many vertices of a rank at once: there is a block of many shapes among what it was reduced
+/// So many messages of a rank at once: there is a block of many shapes among what it was reduced
 /// from, or it has waited for nobody for long.
 const MUCH: usize = 1 << 10;
 
@@ -287,31 +287,35 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Lends a rank that has no memory for vertices what another's were written into.
+    /// Lends a rank that has little memory for vertices what another's were written into.
     pub(crate) fn lend(&mut self, slab: &mut Slab) {
-        if slab.vertices.capacity() == 0 {
-            slab.vertices = self.spare.pop().unwrap_or_default();
+        if slab.vertices.capacity() < MUCH
+            && let Some(mut spare) = self.spare.pop()
+        {
+            spare.append(&mut slab.vertices);
+            slab.vertices = spare;
         }
     }
 
-    /// Takes at once what a rank that has handed over much begins with, as long as it sends and posts
-    /// receives alone, whatever the time: who waits for a message looks when it was sent. What they
-    /// were written into is lent to the next rank.
+    /// Takes at once what a rank begins with, if that is much and it sends and posts receives alone,
+    /// whatever the time: who waits for a message looks when it was sent. What they were written
+    /// into is lent to the next rank.
     pub(crate) fn exchange(&mut self, rank: usize, slab: &mut Slab) {
-        if !slab.is_much() || !self.vertices[rank].is_empty() {
+        let chain = &self.chains[rank];
+        let is_taken = |vertex: &&Vertex| {
+            matches!(vertex.deed, Deed::Send { .. } | Deed::Post { .. })
+                && chain.knows_area_of(vertex)
+        };
+        let until = slab.vertices.iter().take_while(is_taken).count();
+        if until < MUCH || !self.vertices[rank].is_empty() {
             return;
         }
         self.add_channels(rank, slab);
-        let chain = &mut self.chains[rank];
-        let is_known = |vertex: &Vertex| chain.knows_area_of(vertex);
-        let known = slab.vertices.iter().take_while(|vertex| is_known(vertex)).count();
-        let taken = self.around.exchange(chain, &slab.vertices[..known]);
-        if taken > 0 {
-            let rest = slab.vertices.split_off(taken);
-            let mut spare = std::mem::replace(&mut slab.vertices, rest);
-            spare.clear();
-            self.spare.push(spare);
-        }
+        self.around.exchange(&mut self.chains[rank], &slab.vertices[..until]);
+        let rest = slab.vertices.split_off(until);
+        let mut spare = std::mem::replace(&mut slab.vertices, rest);
+        spare.clear();
+        self.spare.push(spare);
     }
 
     /// Hands back, by rank, what it has not replayed: that is to come again before what comes next.
@@ -394,7 +398,7 @@ mod tests {
     use tailrace_trace::tables::Communicator;
 
     use super::*;
-    use crate::graph::vertex::{Deed, Entry, Family, Gives, Sending, Site, Waits};
+    use crate::graph::vertex::{Entry, Family, Gives, Sending, Site, Waits};
 
     /// Enters a collective of all after nothing but useful time, and leaves at 50.
     fn meets(at: i64) -> Vertex {
@@ -473,5 +477,10 @@ mod tests {
         slab.vertices.extend((1..MUCH as i64).map(|at| instant(at, at, Deed::Post { channel: 0 })));
         graph.exchange(0, &mut slab);
         assert_eq!(slab.vertices.len(), MUCH - 1);
+        // No more messages come first where it then waits.
+        let wait = instant(2_000, 2_000, Deed::FinishAll { first: 0, number: 1 });
+        slab.vertices.extend([wait; 2 * MUCH]);
+        graph.exchange(0, &mut slab);
+        assert_eq!((slab.vertices.len(), graph.spare.len()), (3 * MUCH - 1, 0));
     }
 }
