@@ -1,6 +1,7 @@
 /* usage.c: what the kernel counts of the process between the begin and the end of the run, beside
  * what capture sees: bytes that it had written and read, those of the processes that it started,
- * and for how long the main thread and all threads ran. Asked for twice, not on the way of any call.
+ * for how long the main thread and all threads ran, and page faults. Asked for twice, not on the way
+ * of any call.
  */
 #define _GNU_SOURCE
 #include <stdio.h>
@@ -27,6 +28,7 @@ enum {
 
 struct usage {
     unsigned long long written, read, children_written, children_read, children_ns;
+    unsigned long long faults, slow_faults; /* slow: of what was not in memory */
 };
 
 static unsigned long long number_after(const char *text, const char *key)
@@ -63,6 +65,16 @@ static bool read_children(struct usage *usage)
     usage->children_written = (unsigned long long)children.ru_oublock * BLOCK_BYTES;
     usage->children_read = (unsigned long long)children.ru_inblock * BLOCK_BYTES;
     usage->children_ns = nanoseconds_of(children.ru_utime) + nanoseconds_of(children.ru_stime);
+    return true;
+}
+
+static bool read_faults(struct usage *usage)
+{
+    struct rusage own;
+    if (system_call(SYS_getrusage, RUSAGE_SELF, (long)&own, 0, 0, 0, 0))
+        return false;
+    usage->faults = (unsigned long long)own.ru_minflt;
+    usage->slow_faults = (unsigned long long)own.ru_majflt;
     return true;
 }
 
@@ -128,22 +140,25 @@ bool usage_spell_earlier(char *text, size_t room)
 }
 
 /* The thread, for how long it ran or the host had its processor at most, then bytes and time as
- * above, for how long the thread waited for a processor, and for how long all threads ran. */
+ * above, for how long the thread waited for a processor, for how long all threads ran, and the
+ * process's page faults. */
 static bool spell(int thread, char *text, size_t room)
 {
     struct usage usage = {0};
     unsigned long long ran = 0, all_ran = 0;
     uint64_t delay_ns = 0;
-    if (tailrace_calls_forbidden || !read_account(&usage) || !read_children(&usage))
+    if (tailrace_calls_forbidden || !read_account(&usage) || !read_children(&usage) ||
+        !read_faults(&usage))
         return false;
     if (!read_ran(thread, &ran, &delay_ns)) {
         thread = system_thread();
         read_ran(thread, &ran, &delay_ns);
     }
     read_clock(CLOCK_PROCESS_CPUTIME_ID, &all_ran);
-    snprintf(text, room, "%d %llu %llu %llu %llu %llu %llu %llu %llu", thread, ran + stolen_ns(),
-             usage.written, usage.read, usage.children_written, usage.children_read,
-             usage.children_ns, (unsigned long long)delay_ns, all_ran);
+    snprintf(text, room, "%d %llu %llu %llu %llu %llu %llu %llu %llu %llu %llu", thread,
+             ran + stolen_ns(), usage.written, usage.read, usage.children_written,
+             usage.children_read, usage.children_ns, (unsigned long long)delay_ns, all_ran,
+             usage.faults, usage.slow_faults);
     return true;
 }
 

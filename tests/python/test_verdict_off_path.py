@@ -142,6 +142,26 @@ def test_recorded_writes_are_not_taken_for_those_of_another_way():
     )
 
 
+def test_page_faults_of_who_maps_files_are_counted():
+    mapped = {"unseen": "mmap=1", "mapped_file": "/data/mesh.bin", "usage": "0 0 0 0 0"}
+
+    def facts(meta: dict[str, str]) -> str:
+        findings = _judged(_quiet(meta=meta)).findings
+        return next((f.evidence for f in findings if f.code == "not_recorded"), "")
+
+    quick = facts(mapped | {"faults": "40000 0"})
+    assert "the ranks had 40,000 page faults, all served by memory, which count as comp" in quick
+    slow = facts(mapped | {"faults": "40000 300"})
+    assert "40,300 page faults, 300 of them for what was not in memory, which count" in slow
+    # As many as any program has; and of one that maps nothing, whose own memory they are.
+    for few in (
+        mapped | {"faults": "4000 0"},
+        mapped,
+        {"unseen": "processes=1"} | {"faults": "40000 0"},
+    ):
+        assert "page faults" not in facts(few)
+
+
 def test_pages_of_programs_may_be_among_what_is_read_through_a_mapping():
     meta = {"unseen": "mmap=1", "mapped_file": "/data/mesh.bin", "usage": f"0 {64 * MB} 0 0 0"}
     assert _judged(_quiet(meta=meta)).headline.startswith(

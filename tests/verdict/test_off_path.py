@@ -134,6 +134,18 @@ def test_what_is_mapped_to_be_read_is_not_written(program: str, said: str, count
     assert ("mapped_writable" in run.columns["meta"]) == (program is STORES)
 
 
+def test_pages_that_are_stored_to_are_counted(off_path: Path, counted: Path):
+    """64 MiB are 16,384 pages of 4 KiB, each of which faults once, unless the file system's pages
+    are larger; beside them those of the program's own memory."""
+    run, _ = captured([off_path, "mapping"], counted, dict(os.environ))
+    served, absent = map(int, run.columns["meta"]["faults"].split())
+    assert 64 <= served < 16_384 + 4_000 and absent < 1_000
+    (found,) = [finding for finding in run.findings if finding.code == "not_recorded"]
+    assert ("page faults, all served by memory" in found.evidence) == (
+        served >= 10_000 > absent == 0
+    )
+
+
 def test_a_pool_of_processes_is_counted(counted: Path):
     (counted / "pool.py").write_text(POOL)
     run, _ = captured([sys.executable, "pool.py"], counted, dict(os.environ))

@@ -399,7 +399,7 @@ fn what_the_kernel_counted_is_the_difference_of_end_and_begin() {
     let directory = tempfile::tempdir().unwrap();
     // The thread that asks, how long it ran, bytes written and read, of processes, their time.
     let counted = [
-        ("9 100 4096 0 0 0 0", "9 700 1004096 512 1024 0 30"),
+        ("9 100 4096 0 0 0 0 0 20 1", "9 700 1004096 512 1024 0 30 0 5020 4"), // and page faults
         ("8 100 0 0 0 0 0", "7 900 1000000 0 0 0 0"), // another thread saw the end
         ("8 100 0 0 0 0 0", "8 100 1000 0 0 0 0"),    // less than its own stream
     ];
@@ -413,6 +413,7 @@ fn what_the_kernel_counted_is_the_difference_of_end_and_begin() {
     let trace = open(&pack(directory.path())).unwrap();
     let (written, rest) = trace.tables().meta["usage"].split_once(' ').unwrap();
     assert_eq!(rest, "512 1024 0 30");
+    assert_eq!(trace.tables().meta["faults"], "5000 3");
     // a million each, less a stream of few records: its header, and at most a page
     let streams = 2_000_000 - written.parse::<u64>().unwrap();
     assert!((2 * 8192..2 * 8192 + 2000).contains(&streams), "{streams}");

@@ -20,6 +20,7 @@ from tailrace.verdict.off_path import (
     of_others_mostly,
     only_mapped,
     overlapped_io_ns,
+    page_faults,
     sleep_is_unknown,
     slept_share,
     slept_text,
@@ -84,6 +85,8 @@ def not_recorded(evidence: Evidence) -> Finding | None:
     facts = "what is not recorded is in no number of this report"
     if is_all_seen(evidence):
         facts = "these calls were recorded; the run is what lies between MPI_Init and MPI_Finalize"
+    if faults := page_faults(evidence):
+        facts += f"; {faults}"
     if any(amount.bytes for amount in amounts):
         facts += "; bytes that were not recorded are the kernel's count of them less what was"
     return Finding(

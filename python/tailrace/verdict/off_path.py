@@ -31,6 +31,8 @@ NOTABLE_OUTSIDE_NS = 50_000_000
 # Processes that moved nothing, and that the main threads waited for less than this share of the
 # run, are not worth a word.
 NOTABLE_WAIT = 0.05
+# About what a program has that only starts and loads its libraries.
+MANY_FAULTS = 10_000
 # What ran before the recorded program and moved little is worth a word from so long on.
 NOTABLE_EARLIER_NS = 1_000_000_000
 WAYS = {"io_uring": "io_uring", "native_aio": "Linux's native asynchronous I/O"}
@@ -166,6 +168,20 @@ def ways(evidence: Evidence) -> list[str]:
     elif mapped:
         found.append(count(mapped, "mapped file"))
     return found
+
+
+def page_faults(evidence: Evidence) -> str:
+    """Of programs that use mapped files: `the program had 46,000 page faults, 3 of them for what
+    was not in memory`; empty where they are few, or not known."""
+    counted = evidence.columns["meta"].get("faults", "").split()
+    if not _words(evidence).get("mmap") or len(counted) != 2 or not all(map(str.isdigit, counted)):
+        return ""
+    quick, slow = map(int, counted)
+    if quick + slow < MANY_FAULTS:
+        return ""
+    who = "the program" if evidence.ranks == 1 else "the ranks"
+    absent = f", {slow:,} of them for what was not in memory" if slow else ", all served by memory"
+    return f"{who} had {quick + slow:,} page faults{absent}, which count as computation"
 
 
 def only_mapped(evidence: Evidence) -> bool:

@@ -24,6 +24,9 @@ const USAGE_NUMBERS: usize = 5;
 const DELAY: usize = USAGE_NUMBERS + 1;
 /// And for how long all threads of the process ran.
 const ALL_RAN: usize = DELAY + 1;
+/// Where the process's page faults stand: those that memory served, and the others.
+const FAULTS: usize = ALL_RAN + 1;
+const COUNTED: usize = FAULTS + 2;
 /// What is left of a stream's last page, at most.
 const STREAM_MORE: u64 = 4096;
 
@@ -47,11 +50,12 @@ const WRITABLE: &str = "mapped_writable";
 const OPENED_MAX: usize = 1000;
 
 /// Of a main thread's process: how long that thread ran, if it saw the end, and the other threads,
-/// if that is known; and what the kernel counted.
+/// if that is known; and the differences of what the kernel counted.
 struct Usage {
     ran: Option<u64>,
     others_ran: Option<u64>,
     counted: [u64; USAGE_NUMBERS],
+    faults: [u64; 2],
 }
 
 pub(super) struct Unseen<'a> {
@@ -133,30 +137,30 @@ impl<'a> Unseen<'a> {
 
     fn usage(&self, ranks: u32, locations: &[Location]) -> BTreeMap<String, String> {
         let mut ran = vec![String::new(); ranks as usize];
-        let mut sums = [0u64; USAGE_NUMBERS];
+        let (mut sums, mut faults) = ([0u64; USAGE_NUMBERS], [0u64; 2]);
         let mut others = Some(0u64);
         for (number, location) in (0..).zip(locations).filter(|(_, location)| location.main) {
             let waited = waited_ns(location);
-            let Some(Usage { ran: own, others_ran, counted }) = self.usage_of(number, waited)
-            else {
+            let Some(of_rank) = self.usage_of(number, waited) else {
                 return BTreeMap::new();
             };
-            others = others.zip(others_ran).map(|(sum, ran)| sum.saturating_add(ran));
+            others = others.zip(of_rank.others_ran).map(|(sum, ran)| sum.saturating_add(ran));
             let rank = location.rank as usize;
-            ran[rank] = own.map_or_else(String::new, |ns| ns.to_string());
-            (0..USAGE_NUMBERS).for_each(|i| sums[i] = sums[i].saturating_add(counted[i]));
+            ran[rank] = of_rank.ran.map_or_else(String::new, |ns| ns.to_string());
+            add(&mut sums, &of_rank.counted);
+            add(&mut faults, &of_rank.faults);
         }
-        let sums = sums.map(|sum| sum.to_string()).join(" ");
         let others = others.filter(|ran| *ran > 0).map(|ran| ("others_ran_ns", ran.to_string()));
-        let known = [("usage", sums), ("ran_ns", ran.join(","))].into_iter().chain(others);
-        known.map(|(key, value)| (key.to_owned(), value)).collect()
+        let told = [("usage", words(&sums)), ("faults", words(&faults)), ("ran_ns", ran.join(","))];
+        let told = told.into_iter().chain(others);
+        told.map(|(key, value)| (key.to_owned(), value)).collect()
     }
 
-    /// Of the process of a main thread: how long that thread ran, if it is the one that saw the
-    /// end, and the other numbers. What it wrote is less its streams, of which the kernel counts
-    /// each page. An `exec` leaves the kernel's counts as they are: the run without MPI begins with
-    /// the program that it was first. What the thread waited for a processor beyond `waited`, which
-    /// stands in records, counts as if it had run: it slept no less.
+    /// How long the thread ran is known if it is the one that saw the end. What it wrote is less its
+    /// streams, of which the kernel counts each page. An `exec` leaves the kernel's counts as they
+    /// are: the run without MPI begins with the program that it was first. What the thread waited
+    /// for a processor beyond `waited`, which stands in records, counts as if it had run: it slept
+    /// no less.
     fn usage_of(&self, location: u32, waited: u64) -> Option<Usage> {
         let mut all = self.streams.iter().filter(|stream| stream.location == location);
         let main = all.clone().next_back()?;
@@ -176,15 +180,24 @@ impl<'a> Unseen<'a> {
         counted[0] = counted[0].saturating_sub(streams);
         let others_ran =
             (by_main && end.1[ALL_RAN] > 0).then(|| since(ALL_RAN).saturating_sub(since(0)));
-        Some(Usage { ran, others_ran, counted })
+        Some(Usage { ran, others_ran, counted, faults: [since(FAULTS), since(FAULTS + 1)] })
     }
 }
 
-/// The thread that asked, and the numbers; the last two are missing in streams of earlier versions.
-fn numbers(text: &str) -> Option<(u64, [u64; ALL_RAN + 1])> {
+fn add(sums: &mut [u64], more: &[u64]) {
+    sums.iter_mut().zip(more).for_each(|(sum, number)| *sum = sum.saturating_add(*number));
+}
+
+fn words(numbers: &[u64]) -> String {
+    numbers.iter().map(u64::to_string).collect::<Vec<_>>().join(" ")
+}
+
+/// The thread that asked, and the numbers; its delay, the time of all threads, and page faults are
+/// missing in streams of earlier versions.
+fn numbers(text: &str) -> Option<(u64, [u64; COUNTED])> {
     let mut words: Vec<u64> = text.split(' ').map(str::parse).collect::<Result<_, _>>().ok()?;
-    if words.len() > DELAY {
-        words.resize(words.len().max(ALL_RAN + 2), 0);
+    if [DELAY + 1, ALL_RAN + 1, FAULTS + 1].contains(&words.len()) {
+        words.resize(COUNTED + 1, 0);
     }
     let (thread, rest) = words.split_first()?;
     Some((*thread, rest.try_into().ok()?))
