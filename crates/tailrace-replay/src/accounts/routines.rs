@@ -6,10 +6,10 @@
 //! where a routine that leaves after the first and enters with the second was never seen. What is
 //! not sure is kept apart.
 
+mod gaps;
 mod ranks;
 mod rows;
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
@@ -18,9 +18,10 @@ use tailrace_trace::event::Part;
 use crate::accounts::edges::Edges;
 use crate::accounts::levels::{Level, Levels, Relation, is_first};
 use crate::accounts::made::{Call, Kind};
-use crate::accounts::pairs::{Again, Pair, Pairs};
+use crate::accounts::pairs::{Pair, Pairs};
 use crate::accounts::stretches::{Doubts, RoutinePhase, Stretches, phases};
 
+pub(crate) use gaps::{again, before};
 use ranks::Here;
 pub(crate) use ranks::again_by_rank;
 pub use ranks::{AgainRank, RoutineRank};
@@ -220,31 +221,6 @@ impl Routines {
     }
 }
 
-/// By place, of all locations: a loop in the program, most often.
-pub(crate) fn again<'a>(all: impl Iterator<Item = &'a Routines>) -> BTreeMap<u32, Again> {
-    let mut places: BTreeMap<u32, Again> = BTreeMap::new();
-    for (place, again) in all.flat_map(|routines| routines.pairs.again()) {
-        let sum = places.entry(place).or_default();
-        sum.count += again.count;
-        sum.time += again.time;
-    }
-    places
-}
-
-/// By place, of all locations: what lay before the calls from there; before the first call, the
-/// beginning of the run.
-pub(crate) fn before<'a>(all: impl Iterator<Item = &'a Routines>) -> BTreeMap<u32, i64> {
-    let mut places = BTreeMap::new();
-    let each = |routines: &'a Routines| {
-        let first = (!routines.pairs.lost).then_some((routines.first, routines.first_at));
-        routines.pairs.before().chain(first)
-    };
-    for (place, time) in all.flat_map(each) {
-        *places.entry(place).or_default() += time;
-    }
-    places
-}
-
 /// How all routines were seen to begin and to end.
 fn edges(levels: &Levels, all: &[&mut Routines]) -> Edges {
     let mut edges = Edges::default();
@@ -356,7 +332,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    const RUNTIME: i64 = 1000;
+    pub(super) const RUNTIME: i64 = 1000;
 
     /// Paths of `main` and what it calls, from the outermost: the function and where in it the path
     /// goes on. Place 1 is the first.
@@ -377,7 +353,7 @@ pub(super) mod tests {
         Arc::new(Levels::new(&places))
     }
 
-    fn mpi(place: u32) -> Call {
+    pub(super) fn mpi(place: u32) -> Call {
         Call { place, part: Part::Call, kind: Kind::Mpi, receives: false, way: None, bytes: 0 }
     }
 
@@ -410,10 +386,10 @@ pub(super) mod tests {
         *rows.iter().find(|row| names[row.frame as usize] == function).expect("it was called")
     }
 
-    const HALO: &[(&str, u64)] = &[("main", 1), ("halo", 50)];
+    pub(super) const HALO: &[(&str, u64)] = &[("main", 1), ("halo", 50)];
     const COUNT: &[(&str, u64)] = &[("main", 2), ("dump", 10)];
     const SEND: &[(&str, u64)] = &[("main", 2), ("dump", 20)];
-    const PUT: &[(&str, u64)] = &[("main", 2), ("dump", 30)];
+    pub(super) const PUT: &[(&str, u64)] = &[("main", 2), ("dump", 30)];
 
     #[test]
     fn time_between_two_calls_is_their_common_routine_s() {
@@ -432,17 +408,6 @@ pub(super) mod tests {
         assert_eq!((dump.useful, dump.mpi, dump.io, dump.unsure), (14, 16, 4, 0));
         assert_eq!((dump.entries, dump.entries_of[1], dump.entries_with[1]), (2, 2, 2));
         assert_eq!((dump.mpi_calls, dump.ranks, dump.total()), (4, 1, 34));
-    }
-
-    #[test]
-    fn what_lies_before_the_first_call_lies_before_its_place() {
-        // the run begins at 0
-        let levels = levels(&[HALO, PUT]);
-        let mut routines = Routines::new(&levels, true, RUNTIME);
-        for (place, begin, end) in [(2, 10, 12), (1, 15, 16), (2, 20, 21)] {
-            routines.take(&mpi(place), begin, end);
-        }
-        assert_eq!(before(std::iter::once(&routines)), BTreeMap::from([(1, 3), (2, 14)]));
     }
 
     #[test]
