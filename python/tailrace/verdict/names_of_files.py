@@ -261,7 +261,22 @@ def are_modules(evidence: Evidence) -> np.ndarray:
     meta = evidence.columns["meta"]
     if not _PYTHON.search(base_name(meta.get("exe") or meta.get("program", ""))):
         return np.zeros(len(paths), dtype=bool)
-    return np.asarray([bool(_MODULE.search(bytes(path))) for path in paths], dtype=bool)
+    modules = np.asarray([bool(_MODULE.search(bytes(path))) for path in paths], dtype=bool)
+    return modules & ~_are_installed(evidence)
+
+
+def _are_installed(evidence: Evidence) -> np.ndarray:
+    """For each file whether it lies where the program writes sources of modules, as pip does, and
+    their compiled forms beside them."""
+    written = np.asarray(evidence.files["bytes_written"]) > 0
+    paths = [bytes(path) for path in evidence.files["path"]]
+    sources = [path for path, wrote in zip(paths, written, strict=True) if wrote]
+    folders = {_folder_of(path) for path in sources if path.endswith(b".py")}
+    return np.asarray([_folder_of(path) in folders for path in paths], dtype=bool)
+
+
+def _folder_of(path: bytes) -> bytes:
+    return path.rpartition(b"/")[0].removesuffix(b"/__pycache__")
 
 
 def _imports(evidence: Evidence) -> Cause | None:
