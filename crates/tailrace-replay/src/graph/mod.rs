@@ -479,7 +479,7 @@ mod tests {
         assert_eq!(slab.vertices.len(), MUCH - 1);
         // No more messages come first where it then waits.
         let wait = instant(2_000, 2_000, Deed::FinishAll { first: 0, number: 1 });
-        slab.vertices.extend([wait; 2 * MUCH]);
+        slab.vertices.extend(std::iter::repeat_n(wait, 2 * MUCH));
         graph.exchange(0, &mut slab);
         assert_eq!((slab.vertices.len(), graph.spare.len()), (3 * MUCH - 1, 0));
     }
