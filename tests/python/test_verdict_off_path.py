@@ -351,7 +351,7 @@ def test_who_sleeps_between_look_ups_of_one_name_waits_for_it():
     assert "flag" not in sleeping(look_ups(9000), writes).finding
     assert "flag" not in sleeping(look_ups(20)).finding
     # What Python imports is not what the program does.
-    modules = write(5 * MILLISECOND, b"/usr/lib/python3.11/os.py", 1000, 9000)
+    modules = Interval("io", 5 * MILLISECOND, "pread", b"/usr/lib/python3.11/os.py", 1000, 9000)
     assert "flag" in sleeping(look_ups(9000), modules, exe="/usr/bin/python3.11").finding
     assert "flag" not in sleeping(look_ups(9000), modules).finding
 
