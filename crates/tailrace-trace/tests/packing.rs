@@ -399,7 +399,8 @@ fn what_the_kernel_counted_is_the_difference_of_end_and_begin() {
     let directory = tempfile::tempdir().unwrap();
     // The thread that asks, how long it ran, bytes written and read, of processes, their time.
     let counted = [
-        ("9 100 4096 0 0 0 0 0 20 1", "9 700 1004096 512 1024 0 30 0 5020 4"), // and page faults
+        // and page faults
+        ("9 100 4096 0 0 0 0 0 0 20 1", "9 700 1004096 512 1024 0 30 0 0 5020 4"),
         ("8 100 0 0 0 0 0", "7 900 1000000 0 0 0 0"), // another thread saw the end
         ("8 100 0 0 0 0 0", "8 100 1000 0 0 0 0"),    // less than its own stream
     ];
