@@ -55,6 +55,20 @@ def test_text_may_have_been_formatted():
     )
 
 
+def test_who_writes_may_seek_first():
+    """2 s before seeks that precede the writes, and 1 s before these; not 5 s before reading."""
+    columns = ran(b"/run/out.parquet", 4 * MB, 1.0)
+    places = columns["places"]
+    of_paths = {"paths": places["paths"][0], "cut": False, "again": 0, "again_ns": 0}
+    of_rows = [name for name in places if name not in (*of_paths, "before_ns", "frames")]
+    of_rows.remove("again_rank")
+    for path, (calls, before_s) in enumerate((("others", 2), ("reads", 5)), 1):
+        row = dict.fromkeys(of_rows, 0) | {"path": path, calls: 4}
+        for name, value in (row | of_paths | {"before_ns": before_s * SECOND}).items():
+            places[name] = [*places[name], value]
+    assert found(columns).evidence.startswith("3.00 s before writes of 4.00 MB in all")
+
+
 @pytest.mark.parametrize(
     ("name", "size", "before_s", "share"),
     [

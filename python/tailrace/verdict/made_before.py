@@ -6,9 +6,9 @@ these. That is a bound, and no more: a step of the program lies there, too.
 |-------------------------------------------|-----------------------------------------------------|
 | up to x % of the run, right before n      | the files' names say that they are packed, or text; |
 | writes to F, may be compressing           | so much lies before the calls from where they are   |
-| (formatting), which counts as computation | written, but no more than what is packed, or        |
-|                                           | formatted, most slowly would take; NOTABLE_LOSS; no |
-|                                           | finding says what packing or formatting takes       |
+| (formatting), which counts as computation | written, or sought in, but no more than the slowest |
+|                                           | packing, or formatting, would take; NOTABLE_LOSS;   |
+|                                           | no finding says what packing or formatting takes    |
 """
 
 from functools import lru_cache
@@ -77,13 +77,16 @@ def made_before(evidence: Evidence) -> Finding | None:
 
 
 def _made(evidence: Evidence, content: str) -> _Made | None:
-    """Text may be made before its file is opened, and is packed behind that. What lies before calls
-    from a path through which several files are written counts once."""
+    """Text may be made before its file is opened, and is packed behind that. Who is about to write
+    may ask for the position first, or go to it. What lies before calls from a path through which
+    several files are written counts once."""
     table = evidence.columns.get("places")
     if not table or "before_ns" not in table:
         return None
     paths = evidence.columns["files"]["path"]
-    written, opened = (np.asarray(table[name]) for name in ("bytes_written", "opens"))
+    written, sought, opened = (
+        np.asarray(table[name]) for name in ("bytes_written", "others", "opens")
+    )
     files = sorted(
         file
         for file in {int(table["file"][row]) for row in np.flatnonzero(written > 0)} - {-1}
@@ -91,7 +94,7 @@ def _made(evidence: Evidence, content: str) -> _Made | None:
     )
     if not files:
         return None
-    made = (written > 0) | ((opened > 0) & (content == ""))
+    made = (written > 0) | (sought > 0) | ((opened > 0) & (content == ""))
     rows = np.flatnonzero(np.isin(table["file"], files) & made)
     size, writes = (
         sum(int(table[name][row]) for row in rows) for name in ("bytes_written", "writes")
