@@ -332,12 +332,40 @@ static const Elf64_Phdr *segment_of(const Elf64_Phdr *headers, unsigned count, u
     return NULL;
 }
 
+/* The header of the file that is mapped there, whose program headers are on the same page; NULL
+ * where it is none. */
+static const Elf64_Ehdr *header_at(uintptr_t base)
+{
+    const Elf64_Ehdr *file = (const Elf64_Ehdr *)base;
+    bool is_file =
+        !memcmp(file->e_ident, ELFMAG, SELFMAG) && file->e_ident[EI_CLASS] == ELFCLASS64 &&
+        file->e_phentsize == sizeof(Elf64_Phdr) && file->e_phnum <= PROGRAM_HEADERS_MAX &&
+        file->e_phoff <= PAGE - sizeof(Elf64_Phdr) * PROGRAM_HEADERS_MAX;
+    return is_file ? file : NULL;
+}
+
+/* Tells files from each other: how large their segments are and where their sections lie. */
+static uint64_t headers_hash(uintptr_t base)
+{
+    const Elf64_Ehdr *file = header_at(base);
+    uint64_t hash = 0, word;
+    if (!file)
+        return 0;
+    for (size_t i = 0; i < sizeof *file; i += sizeof word) {
+        memcpy(&word, (const char *)file + i, sizeof word);
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+    }
+    for (size_t i = 0; i < file->e_phnum * sizeof(Elf64_Phdr); i += sizeof word) {
+        memcpy(&word, (const char *)file + file->e_phoff + i, sizeof word);
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+    }
+    return hash;
+}
+
 static void read_headers(struct module *module)
 {
-    const Elf64_Ehdr *file = (const Elf64_Ehdr *)module->base;
-    if (memcmp(file->e_ident, ELFMAG, SELFMAG) || file->e_ident[EI_CLASS] != ELFCLASS64 ||
-        file->e_phentsize != sizeof(Elf64_Phdr) || file->e_phnum > PROGRAM_HEADERS_MAX ||
-        file->e_phoff > PAGE - sizeof(Elf64_Phdr) * PROGRAM_HEADERS_MAX)
+    const Elf64_Ehdr *file = header_at(module->base);
+    if (!file)
         return;
     const Elf64_Phdr *headers = (const Elf64_Phdr *)(module->base + file->e_phoff);
     unsigned count = file->e_phnum;
@@ -396,22 +424,38 @@ static bool stays(const struct module *module)
     return false;
 }
 
-/* A library may have been closed since: its pages are asked for before they are looked at. */
-static bool is_mapped(const struct module *module)
+/* Whether the program's memory has this page: the kernel reads a set of signals there, and then finds
+ * that it is to do nothing with it. */
+static bool is_readable(const void *address)
 {
-    unsigned char resident;
-    return !system_call(SYS_mincore, (long)(module->base & ~(uintptr_t)(PAGE - 1)), 1,
-                        (long)&resident, 0, 0, 0);
+    enum { NO_CHANGE_OF_THE_MASK = -1, SET_BYTES = 8 };
+    uintptr_t page = (uintptr_t)address & ~(uintptr_t)(PAGE - 1);
+    return system_call(SYS_rt_sigprocmask, NO_CHANGE_OF_THE_MASK, (long)page, 0, SET_BYTES, 0, 0) ==
+           -EINVAL;
+}
+
+/* A library may have been closed since, and what lies there now is another's: its headers are
+ * looked at again, and whether the tables have pages, before any walk comes to it. */
+static bool is_there(const struct module *module)
+{
+    if (!is_readable((const void *)module->base))
+        return false;
+    if (!module->examined)
+        return true;
+    if (headers_hash(module->base) != module->headers)
+        return false;
+    return !module->frames || (is_readable(module->frames) && is_readable(module->high - 1));
 }
 
 struct module *modules_examined(struct modules *modules, uint32_t number)
 {
     struct module *module = &modules->modules[number];
-    if (!number || (!module->stays && module->walk != modules->walk && !is_mapped(module)))
+    if (!number || (!module->stays && module->walk != modules->walk && !is_there(module)))
         return NULL;
     module->walk = modules->walk;
     if (!module->examined) {
         module->examined = true;
+        module->headers = headers_hash(module->base);
         read_headers(module);
         module->stays = stays(module);
     }

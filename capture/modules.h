@@ -27,6 +27,7 @@ struct module {
     uintptr_t end;  /* of its segments */
     uintptr_t bias; /* what is added to the file's own addresses */
     uint64_t device, inode;
+    uint64_t headers; /* a hash of its file's, once it is examined */
     const char *name;
     const uint8_t *frames;     /* .eh_frame_hdr, NULL where there is none */
     const uint8_t *low, *high; /* the segment that holds it and .eh_frame */

@@ -162,8 +162,8 @@ struct walked {
     unsigned slots_above;   /* likewise, and that one */
     bool cut, script;
     bool lines; /* of the script, in place of the interpreter's frames */
-    bool lost;  /* a frame is in no mapping that is known: a library that has just come, or code
-                  that was made while the program runs */
+    bool lost;  /* a frame is in no mapping that is known: a library that has just come, code that
+                  was made while the program runs, or what lies where a library was closed */
 };
 
 static bool is_python(const char *path)
@@ -202,7 +202,7 @@ static bool note_frame(struct places *places, struct place_slot *slots, struct w
     uint64_t address = unwinder->value[16];
     const struct region *region = modules_region(&unwinder->modules, address - 1);
     struct module *module = region ? modules_examined(&unwinder->modules, region->module) : NULL;
-    walked->lost |= !region;
+    walked->lost |= !region || (region->module && !module);
     if (module)
         judge(module);
     if (module && module->own)

@@ -145,6 +145,23 @@ def test_a_library_that_has_just_been_opened(capture, tmp_path):
     assert number and stream.modules[number].name.decode() == str(library)
 
 
+def test_a_library_that_has_just_been_closed(capture, tmp_path):
+    """Who writes next stands where its code was; its tables would be read, and are gone."""
+    source = Path(__file__).parent / "closed_library.c"
+    program, library = tmp_path / "closes", tmp_path / "libclosed.so"
+    subprocess.run(["cc", "-O1", "-fPIC", "-shared", "-DCLOSED", "-o", library, source], check=True)
+    subprocess.run(["cc", "-O1", "-o", program, source, "-ldl"], check=True)
+    done = capture(program, library)
+    assert done.returncode == 0, done.stderr
+    stream = done.stream
+    *_, last = [call for call in stream.of("write") if call.bytes == 3]
+    names = [
+        stream.modules[number].name.decode() if number else ""
+        for number, _ in stream.places[last.place].frames
+    ]
+    assert names[0] == str(program) and str(library) not in names
+
+
 def test_the_kernel_says_of_code_one_by_one_what_it_says_of_all(tmp_path):
     """Before Linux 6.11 there is no way to ask about one address."""
     source = Path(__file__).parent / "modules.c"
