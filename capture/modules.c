@@ -453,7 +453,7 @@ struct module *modules_examined(struct modules *modules, uint32_t number)
     if (!number || (!module->stays && module->walk != modules->walk && !is_there(module)))
         return NULL;
     module->walk = modules->walk;
-    if (!module->examined) {
+    if (!module->examined && header_at(module->base)) {
         module->examined = true;
         module->headers = headers_hash(module->base);
         read_headers(module);
