@@ -66,14 +66,13 @@ static const char *on_path(const char *name)
 /* --- Which environment --- */
 
 /* A bad pointer is the kernel's to refuse. `page` is the last one that was asked for. */
-static bool is_mapped(const void *at, uintptr_t *page)
+static bool can_be_read(const void *at, uintptr_t *page)
 {
-    unsigned char resident;
     uintptr_t of = (uintptr_t)at & -(uintptr_t)PAGE_BYTES;
     if (of == *page)
         return true;
     *page = of;
-    return !system_call(SYS_mincore, (long)of, 1, (long)&resident, 0, 0, 0);
+    return system_can_read(at);
 }
 
 /* The process's own has been read before. */
@@ -81,8 +80,8 @@ static char *const *preload_of(char *const *environment)
 {
     bool own = environment == environ;
     uintptr_t page_of_list = 1, page = 1; /* none */
-    for (; environment && (own || is_mapped(environment, &page_of_list)); environment++) {
-        if (!*environment || !(own || is_mapped(*environment, &page)))
+    for (; environment && (own || can_be_read(environment, &page_of_list)); environment++) {
+        if (!*environment || !(own || can_be_read(*environment, &page)))
             return NULL;
         if (!strncmp(*environment, variable, sizeof variable - 1))
             return environment;

@@ -424,27 +424,18 @@ static bool stays(const struct module *module)
     return false;
 }
 
-/* Whether the program's memory has this page: the kernel reads a set of signals there, and then finds
- * that it is to do nothing with it. */
-static bool is_readable(const void *address)
-{
-    enum { NO_CHANGE_OF_THE_MASK = -1, SET_BYTES = 8 };
-    uintptr_t page = (uintptr_t)address & ~(uintptr_t)(PAGE - 1);
-    return system_call(SYS_rt_sigprocmask, NO_CHANGE_OF_THE_MASK, (long)page, 0, SET_BYTES, 0, 0) ==
-           -EINVAL;
-}
-
 /* A library may have been closed since, and what lies there now is another's: its headers are
  * looked at again, and whether the tables have pages, before any walk comes to it. */
 static bool is_there(const struct module *module)
 {
-    if (!is_readable((const void *)module->base))
+    if (!system_can_read((const void *)module->base))
         return false;
     if (!module->examined)
         return true;
     if (headers_hash(module->base) != module->headers)
         return false;
-    return !module->frames || (is_readable(module->frames) && is_readable(module->high - 1));
+    return !module->frames ||
+           (system_can_read(module->frames) && system_can_read(module->high - 1));
 }
 
 struct module *modules_examined(struct modules *modules, uint32_t number)

@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/mman.h>
@@ -120,6 +121,16 @@ static inline void system_unmap(void *address, size_t bytes)
 static inline int system_advise(void *address, size_t bytes, int advice)
 {
     return (int)system_call(SYS_madvise, (long)address, (long)bytes, advice, 0, 0, 0);
+}
+
+/* Whether a byte can be read there: the kernel reads a set of signals, and then finds that it is to do
+ * nothing with it. (mincore says only that something is mapped, be it out of reach.) */
+static inline bool system_can_read(const void *address)
+{
+    enum { NO_CHANGE_OF_THE_MASK = -1, SET_BYTES = 8 };
+    long set = (long)((uintptr_t)address & ~(uintptr_t)(SET_BYTES - 1));
+    return system_call(SYS_rt_sigprocmask, NO_CHANGE_OF_THE_MASK, set, 0, SET_BYTES, 0, 0) ==
+           -EINVAL;
 }
 
 static inline int system_process(void)

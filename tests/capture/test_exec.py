@@ -94,12 +94,15 @@ BAD = """
 #include <errno.h>
 #include <spawn.h>
 #include <stdio.h>
+#include <sys/mman.h>
 #include <unistd.h>
 int main(void)
 {
+    char *out_of_reach = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     char *words[] = {"true", NULL}, *bad = (char *)8, *list[] = {"A=1", bad, NULL};
-    for (int i = 0; i < 2; i++) {
-        char **given = i ? list : (char **)bad;
+    for (int i = 0; i < 4; i++) {
+        list[1] = bad = i < 2 ? bad : out_of_reach;
+        char **given = i % 2 ? list : (char **)bad;
         int result = execve("/bin/true", words, given);
         printf("%d %d\\n", result, errno == EFAULT);
         result = posix_spawn(&result, "/bin/true", NULL, NULL, words, given);
@@ -115,4 +118,4 @@ def test_a_bad_environment_is_refused_by_the_kernel(environment, tmp_path):
     (tmp_path / "bad.c").write_text(BAD)
     subprocess.run(["cc", "-D_GNU_SOURCE", "-o", "bad", "bad.c"], cwd=tmp_path, check=True)
     done = subprocess.run([tmp_path / "bad"], env=environment, capture_output=True, text=True)
-    assert (done.returncode, done.stdout.split()) == (0, ["-1", "1", "1", "-1", "1", "1", "1"])
+    assert (done.returncode, done.stdout.split()) == (0, 4 * ["-1", "1", "1"] + ["1"])
