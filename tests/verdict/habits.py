@@ -26,7 +26,7 @@ def rotating():
 def look_and_open():
     for i in range(200):
         Path(f"part.{i}").write_text("words")
-    for _ in range(60):
+    for _ in range(200):
         for i in range(200):
             part = Path(f"part.{i}")
             if part.exists() and part.is_file() and not part.is_symlink() and part.stat().st_size:
