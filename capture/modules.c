@@ -344,22 +344,24 @@ static const Elf64_Ehdr *header_at(uintptr_t base)
     return is_file ? file : NULL;
 }
 
+static uint64_t hashed(uint64_t hash, const void *at, size_t bytes)
+{
+    for (size_t i = 0; i < bytes; i += sizeof hash) {
+        uint64_t word;
+        memcpy(&word, (const char *)at + i, sizeof word);
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+    }
+    return hash;
+}
+
 /* Tells files from each other: how large their segments are and where their sections lie. */
 static uint64_t headers_hash(uintptr_t base)
 {
     const Elf64_Ehdr *file = header_at(base);
-    uint64_t hash = 0, word;
     if (!file)
         return 0;
-    for (size_t i = 0; i < sizeof *file; i += sizeof word) {
-        memcpy(&word, (const char *)file + i, sizeof word);
-        hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-    }
-    for (size_t i = 0; i < file->e_phnum * sizeof(Elf64_Phdr); i += sizeof word) {
-        memcpy(&word, (const char *)file + file->e_phoff + i, sizeof word);
-        hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-    }
-    return hash;
+    const void *headers = (const char *)file + file->e_phoff;
+    return hashed(hashed(0, file, sizeof *file), headers, file->e_phnum * sizeof(Elf64_Phdr));
 }
 
 static void read_headers(struct module *module)

@@ -131,12 +131,19 @@ def test_calls_of_one_place_share_it(ran):
         assert len(paths) < 60
 
 
+def with_library(folder: Path, name: str) -> tuple[Path, Path]:
+    """A program, and the library of the same source that it opens."""
+    source = Path(__file__).parent / f"{name}_library.c"
+    program, library = folder / name, folder / f"lib{name}.so"
+    shared = ["-fPIC", "-shared", f"-D{name.upper()}"]
+    subprocess.run(["cc", "-O1", *shared, "-o", library, source], check=True)
+    subprocess.run(["cc", "-O1", "-o", program, source, "-ldl"], check=True)
+    return program, library
+
+
 def test_a_library_that_has_just_been_opened(capture, tmp_path):
     """The mappings were read at the first write, a moment before the library came."""
-    source = Path(__file__).parent / "late_library.c"
-    program, library = tmp_path / "late", tmp_path / "liblate.so"
-    subprocess.run(["cc", "-O1", "-fPIC", "-shared", "-DLATE", "-o", library, source], check=True)
-    subprocess.run(["cc", "-O1", "-o", program, source, "-ldl"], check=True)
+    program, library = with_library(tmp_path, "late")
     done = capture(program, library)
     assert done.returncode == 0, done.stderr
     stream = done.stream
@@ -147,10 +154,7 @@ def test_a_library_that_has_just_been_opened(capture, tmp_path):
 
 def test_a_library_that_has_just_been_closed(capture, tmp_path):
     """Who writes next stands where its code was; its tables would be read, and are gone."""
-    source = Path(__file__).parent / "closed_library.c"
-    program, library = tmp_path / "closes", tmp_path / "libclosed.so"
-    subprocess.run(["cc", "-O1", "-fPIC", "-shared", "-DCLOSED", "-o", library, source], check=True)
-    subprocess.run(["cc", "-O1", "-o", program, source, "-ldl"], check=True)
+    program, library = with_library(tmp_path, "closed")
     done = capture(program, library)
     assert done.returncode == 0, done.stderr
     stream = done.stream
