@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
@@ -18,6 +17,7 @@ from tailrace.predict.waits import Waits
 from tailrace.predict.whatif import Run
 
 from .test_model import toml, written
+from .test_whatif import recorded
 
 TAILRACE = str(Path(sys.executable).with_name("tailrace"))
 
@@ -57,23 +57,11 @@ call = 0
 written_byte = 0
 read_byte = 0
 """
-WRITES = 50
-PROGRAM = f"""
-import os, time
-file = os.open("output", os.O_CREAT | os.O_WRONLY, 0o600)
-for _ in range({WRITES}):
-    time.sleep(0.002)
-    os.write(file, b"x" * 1000)
-os.close(file)
-"""
 
 
 @pytest.fixture(scope="module")
 def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("displaced")
-    command = [TAILRACE, "run", "--no-report", "-o", "trace", "--", sys.executable, "-c", PROGRAM]
-    subprocess.run(command, cwd=directory, check=True, capture_output=True)
-    return next((directory / "trace").glob("*.tailrace"))
+    return recorded(tmp_path_factory.mktemp("displaced"))
 
 
 def works(tmp_path: Path, write_s: float | None, directory: Path | None = None) -> Model:

@@ -36,12 +36,15 @@ os.close(file)
 """
 
 
-@pytest.fixture(scope="module")
-def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    directory = tmp_path_factory.mktemp("whatif")
+def recorded(directory: Path) -> Path:
     command = [TAILRACE, "run", "--no-report", "-o", "trace", "--", sys.executable, "-c", PROGRAM]
     subprocess.run(command, cwd=directory, check=True, capture_output=True)
     return next((directory / "trace").glob("*.tailrace"))
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return recorded(tmp_path_factory.mktemp("whatif"))
 
 
 @pytest.fixture(scope="module")

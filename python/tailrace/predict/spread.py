@@ -30,11 +30,10 @@ class Own(NamedTuple):
 def own(models: Iterable[Model], has_files_in: Callable[[Path], bool]) -> Own | None:
     """Of these models the one that was measured where there are files, if it says how much they
     differ."""
-    for model in models:
-        where, of_files = model.directory, model.held_out.run_to_run
-        if where is not None and of_files is not None and has_files_in(Path(where)):
-            return Own(model, Path(where), of_files)
-    return None
+    say = (model for model in models if model.held_out.run_to_run is not None)
+    found = model_of_files(say, has_files_in)
+    of_files = found[0].held_out.run_to_run if found is not None else None
+    return Own(*found, of_files) if found is not None and of_files is not None else None
 
 
 def model_of_files(
