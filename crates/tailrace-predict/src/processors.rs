@@ -4,7 +4,7 @@
 use tailrace_replay::Access;
 
 /// Nanoseconds of a processor, per call or per byte.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug)]
 pub struct Processors {
     /// A write beyond its bytes, and what more one that does not begin where the file's last one
     /// ended.

@@ -160,6 +160,7 @@ pub struct Analysis {
     pub routine_ranks: Vec<RoutineRank>,
     /// By place.
     pub again: BTreeMap<u32, Again>,
+    /// By place: what lay before its calls, ns.
     pub before: BTreeMap<u32, i64>,
     pub again_ranks: Vec<AgainRank>,
     /// In order of their routines, and of time.
