@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import pytest
@@ -18,8 +17,6 @@ from tailrace.predict.whatif import Run
 
 from .test_model import toml, written
 from .test_whatif import recorded
-
-TAILRACE = str(Path(sys.executable).with_name("tailrace"))
 
 
 @pytest.mark.parametrize(
