@@ -149,7 +149,8 @@ pub(crate) fn parameters(model: &Bound<'_, PyDict>) -> PyResult<Parameters> {
         bucket: optional(model, "bucket", |bytes| bytes.extract())?.unwrap_or(0.),
         locks: optional(model, "locks", |given| locks(&given))?,
         metadata: optional(model, "metadata", |time| time.extract())?.unwrap_or(0.),
-        processors: optional(model, "processors", |given| processors(&given))?.unwrap_or(Processors::NONE),
+        processors: optional(model, "processors", |given| processors(&given))?
+            .unwrap_or(Processors::NONE),
     })
 }
 
