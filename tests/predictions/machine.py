@@ -68,8 +68,10 @@ def _up(names: list[str], rate: str) -> list[dict[str, Any]]:
     """Beds that are up get links of that rate."""
     command = [sys.executable, str(ROOT / "testbed" / "testbed"), "up", *names]
     command += ["--rate", rate, "--json"]
-    answer = subprocess.run(command, check=True, capture_output=True, text=True).stdout
-    up: list[dict[str, Any]] = json.loads(answer)["beds"]
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    if done.returncode:
+        sys.exit("the test bed did not come up: its own words stand above")
+    up: list[dict[str, Any]] = json.loads(done.stdout)["beds"]
     return up
 
 
