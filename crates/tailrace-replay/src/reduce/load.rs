@@ -1,5 +1,7 @@
 //! The events at hand, and what became of their shapes.
 
+use std::cell::RefCell;
+
 use tailrace_trace::columns::{ColumnShape, LONG};
 use tailrace_trace::event::{Event, Operation, Part, Shape, Token};
 use tailrace_trace::tables::Location;
@@ -67,6 +69,11 @@ pub(crate) struct Load {
     pub token: usize,
 }
 
+thread_local! {
+    /// What a block of many shapes was kept in: it is over before the thread takes another rank.
+    static SPARE: RefCell<Load> = RefCell::default();
+}
+
 impl Load {
     pub(crate) fn clear(&mut self) {
         self.columns.clear();
@@ -74,9 +81,28 @@ impl Load {
         (self.row, self.long, self.token) = (0, 0, 0);
     }
 
-    /// Gives back the memory of what is over.
-    pub(crate) fn free(&mut self) {
-        *self = Self { reached: self.reached, ..Self::default() };
+    /// Leaves the memory of what is over to the next rank that has none.
+    pub(crate) fn leave(&mut self) {
+        let next = Self { reached: self.reached, ..Self::default() };
+        SPARE.set(std::mem::replace(self, next));
+    }
+
+    /// Has `read` put the next block there; where it has no memory yet, into what another has left.
+    pub(crate) fn read<T>(&mut self, read: impl FnOnce(&mut Columns) -> T) -> T {
+        if self.columns.shapes.capacity() > 0 {
+            return read(&mut self.columns);
+        }
+        (self.columns, self.lines) = SPARE.with_borrow_mut(|spare| {
+            (std::mem::take(&mut spare.columns), std::mem::take(&mut spare.lines))
+        });
+        let is_lent = self.columns.shapes.capacity() > 0;
+        let done = read(&mut self.columns);
+        if is_lent && !self.is_heavy() {
+            let few = self.columns.clone();
+            self.leave();
+            self.columns = few;
+        }
+        done
     }
 
     /// Takes the next event, if it begins until `horizon`.
@@ -221,4 +247,37 @@ pub(crate) fn unfinished(table: &Location, batch: &mut Batch) -> bool {
     batch.events.push(Event { begin, end, shape: 0 });
     batch.shapes.push(Shape { part: Part::Call, function, place: 0, operation });
     true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Reads a block of so many shapes, each of one event; where they lie then.
+    fn read(load: &mut Load, shapes: usize) -> *const ColumnShape {
+        load.read(|columns| {
+            columns.clear();
+            columns.shape_of.extend(0..shapes as u16);
+            let shape =
+                Shape { part: Part::Call, function: 0, place: 0, operation: Operation::Plain };
+            columns
+                .shapes
+                .extend((0..shapes).map(|_| ColumnShape { shape: shape.clone(), tokens: 0 }));
+        });
+        load.columns.shapes.as_ptr()
+    }
+
+    #[test]
+    fn a_block_of_many_shapes_leaves_its_memory_to_others_of_many() {
+        let mut loads: [Load; 3] = Default::default();
+        let first = read(&mut loads[0], 1_000);
+        loads[0].reached = 7;
+        loads[0].leave();
+        assert_eq!((loads[0].columns.shapes.capacity(), loads[0].reached), (0, 7));
+        // One of few shapes takes no more than these.
+        assert_ne!(read(&mut loads[1], 3), first);
+        assert_eq!((loads[1].columns.len(), loads[1].columns.shapes.capacity()), (3, 3));
+        assert_eq!(read(&mut loads[2], 900), first);
+        assert_eq!(loads[2].columns.len(), 900);
+    }
 }

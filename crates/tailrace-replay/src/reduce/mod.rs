@@ -289,9 +289,11 @@ impl<'a> Rank<'a> {
             if self.has_enough() && !heavy {
                 return Ok(self.reached().min(horizon));
             }
+            let shapes = load.columns.shapes.len();
             self.tally_block(0, load);
             if heavy {
-                load.free();
+                self.channels.rest(shapes, self.number);
+                load.leave();
                 self.threads[0].requests.shrink();
                 if self.reached() >= horizon {
                     return Ok(self.reached());
@@ -406,7 +408,7 @@ impl<'a> Rank<'a> {
         if self.threads[i].over {
             return Ok(false);
         }
-        if !self.streams[i].next_columns(&mut load.columns)? {
+        if !load.read(|columns| self.streams[i].next_columns(columns))? {
             self.threads[i].over = true;
             let mut batch = Batch::default();
             unfinished(&self.common.tables.locations[self.locations[i]], &mut batch);
