@@ -47,11 +47,11 @@ use crate::graph::collectives::Collectives;
 use crate::graph::edges::take_over;
 use crate::graph::half_open::HalfOpen;
 use crate::graph::locks::{Lock, Locks, WindowId};
-use crate::graph::messages::Messages;
+use crate::graph::messages::{FORESEEN, Messages};
 use crate::graph::moment::{Moment, REPLAYS, Trails};
 use crate::graph::replayed::Front;
 use crate::graph::trail::Crossings;
-use crate::graph::vertex::{Deed, Vertex};
+use crate::graph::vertex::Vertex;
 use crate::graph::wait_states::WaitStates;
 use crate::options::{CollectiveOrder, Options};
 
@@ -302,16 +302,20 @@ impl<'a> Graph<'a> {
     /// into is lent to the next rank.
     pub(crate) fn exchange(&mut self, rank: usize, slab: &mut Slab) {
         let chain = &self.chains[rank];
-        let is_taken = |vertex: &&Vertex| {
-            matches!(vertex.deed, Deed::Send { .. } | Deed::Post { .. })
-                && chain.knows_area_of(vertex)
-        };
+        let is_taken =
+            |vertex: &&Vertex| vertex.deed.channel().is_some() && chain.knows_area_of(vertex);
         let until = slab.vertices.iter().take_while(is_taken).count();
         if until < MUCH || !self.vertices[rank].is_empty() {
             return;
         }
         self.add_channels(rank, slab);
-        self.around.exchange(&mut self.chains[rank], &slab.vertices[..until]);
+        let chain = &mut self.chains[rank];
+        for vertices in slab.vertices[..until].chunks(FORESEEN) {
+            let channels = vertices.iter().filter_map(|vertex| vertex.deed.channel());
+            let channels = channels.map(|channel| chain.channels[channel as usize]);
+            self.around.messages.foresee(channels);
+            self.around.exchange(chain, vertices);
+        }
         let rest = slab.vertices.split_off(until);
         let mut spare = std::mem::replace(&mut slab.vertices, rest);
         spare.clear();
@@ -398,7 +402,7 @@ mod tests {
     use tailrace_trace::tables::Communicator;
 
     use super::*;
-    use crate::graph::vertex::{Entry, Family, Gives, Sending, Site, Waits};
+    use crate::graph::vertex::{Deed, Entry, Family, Gives, Sending, Site, Waits};
 
     /// Enters a collective of all after nothing but useful time, and leaves at 50.
     fn meets(at: i64) -> Vertex {

@@ -136,6 +136,14 @@ impl Deed {
         )
     }
 
+    /// Of a send or a receive that is posted, by the rank's own number.
+    pub(crate) fn channel(self) -> Option<u32> {
+        match self {
+            Self::Send { channel, .. } | Self::Post { channel } => Some(channel),
+            _ => None,
+        }
+    }
+
     /// A [`Deed::Meet`] enters first.
     pub fn waits(self) -> bool {
         matches!(

@@ -9,6 +9,7 @@ use crate::graph::Around;
 use crate::graph::chains::Chain;
 use crate::graph::collectives::{Known, Part};
 use crate::graph::follow::Follow;
+use crate::graph::messages::FORESEEN;
 use crate::graph::replay::Reached;
 use crate::graph::replayed::{Answer, Waiter};
 use crate::graph::roles::Role;
@@ -98,7 +99,7 @@ impl Around<'_> {
         mut force: bool,
     ) -> Option<Reached> {
         let local = chain.local(vertex, self.ranks);
-        for role in roles.skip(chain.part as usize) {
+        for role in roles.clone().skip(chain.part as usize) {
             let finished = self.finish(chain, (vertex, local), role);
             if let (Finished::Later(why), false) = (finished, force) {
                 return Some(why);
@@ -113,9 +114,22 @@ impl Around<'_> {
             force = false;
             chain.last_wait = vertex.at;
             chain.part += 1;
+            if (chain.part as usize).is_multiple_of(FORESEEN) {
+                self.foresee(chain, role + 1..roles.end);
+            }
         }
         chain.part = 0;
         None
+    }
+
+    /// Reads what the rank waits for next.
+    #[inline(never)]
+    fn foresee(&self, chain: &Chain, roles: Range<u64>) {
+        let message = |role| match chain.roles.recent(role) {
+            Some((_, Role::Receive(message))) => Some(*message),
+            _ => None,
+        };
+        self.messages.foresee_messages(roles.take(FORESEEN).filter_map(message));
     }
 
     /// … for one, where that takes few steps: mostly it does.
