@@ -8,6 +8,8 @@ use crate::graph::vertex::Source;
 pub(crate) type MessageId = u32;
 
 const NONE: MessageId = MessageId::MAX;
+/// The channel of none.
+const NOWHERE: u32 = u32::MAX;
 
 /// So many are looked for at once where many are.
 pub(crate) const FORESEEN: usize = 1 << 6;
@@ -18,6 +20,7 @@ pub(crate) const FORESEEN: usize = 1 << 6;
 struct Message {
     /// The send, if it is `sent`, else where the receive was posted.
     source: Source,
+    /// [`NOWHERE`]: the slot is free.
     channel: u32,
     /// Until both sides came, the next in the queue; then where the receive was posted, if the
     /// sender may wait for that.
@@ -35,16 +38,14 @@ struct Message {
     cancelled: bool,
     /// The receive was freed: it takes its message, but nobody waits for it.
     freed: bool,
-    /// The slot is free.
-    over: bool,
 }
 
-const _: () = assert!(size_of::<Message>() <= 80);
+const _: () = assert!(size_of::<Message>() <= 72);
 
 impl Message {
     const OVER: Self = Self {
         source: Source { moment: Moment::NOWHERE, at: 0, rank: 0, tied: false },
-        channel: 0,
+        channel: NOWHERE,
         link: NONE,
         sent: false,
         sender_waits: false,
@@ -54,10 +55,7 @@ impl Message {
         received: false,
         cancelled: false,
         freed: false,
-        over: true,
     };
-    /// Nothing is known of it.
-    const OPEN: Self = Self { over: false, ..Self::OVER };
 
     fn send(&self) -> Option<&Source> {
         self.sent.then_some(&self.source)
@@ -156,7 +154,7 @@ impl Messages {
                 message.source = source();
                 id
             }
-            None => self.queue(channel, || Message { source: source(), ..Message::OPEN }),
+            None => self.queue(channel, || Message { source: source(), ..Message::OVER }),
         };
         let message = &mut self.slots[id as usize];
         (message.sent, message.sender_waits) = (true, waits);
@@ -172,7 +170,7 @@ impl Messages {
     pub(crate) fn send_away(&mut self, channel: u32, source: impl FnOnce() -> Source) {
         let Some((id, message)) = self.take_first(channel, false) else {
             let (sent, sender_done) = (true, true);
-            let message = || Message { source: source(), sent, sender_done, ..Message::OPEN };
+            let message = || Message { source: source(), sent, sender_done, ..Message::OVER };
             self.queue(channel, message);
             return;
         };
@@ -198,7 +196,7 @@ impl Messages {
     #[inline(always)]
     pub(crate) fn post(&mut self, channel: u32, source: impl FnOnce() -> Source) -> MessageId {
         let Some((id, message)) = self.take_first(channel, true) else {
-            return self.queue(channel, || Message { source: source(), ..Message::OPEN });
+            return self.queue(channel, || Message { source: source(), ..Message::OVER });
         };
         if message.sender_waits && !message.sender_done {
             self.slots[id as usize].link = self.places.add(source());
@@ -224,7 +222,7 @@ impl Messages {
         if !message.sender_done || !message.matched || message.source.at >= at {
             return None;
         }
-        (message.received, message.over) = (true, true);
+        (message.received, message.channel) = (true, NOWHERE);
         self.free.push(id);
         Some(&message.source)
     }
@@ -307,7 +305,7 @@ impl Messages {
 
     /// The ends of all trails.
     pub(crate) fn crossings(&mut self) -> impl Iterator<Item = (usize, &mut CrossingId)> {
-        let open = self.slots.iter_mut().filter(|message| !message.over);
+        let open = self.slots.iter_mut().filter(|message| message.channel != NOWHERE);
         let sources = open.map(|message| &mut message.source).chain(&mut self.places.slots);
         sources.flat_map(|source| source.moment.ends())
     }
@@ -353,7 +351,7 @@ impl Messages {
         {
             self.free.push(queue.first);
             queue.first = message.link;
-            message.over = true;
+            message.channel = NOWHERE;
         }
     }
 
@@ -384,7 +382,7 @@ impl Messages {
     fn release(&mut self, id: MessageId) {
         let message = &mut self.slots[id as usize];
         if message.matched && message.sender_done && message.received {
-            message.over = true;
+            message.channel = NOWHERE;
             self.free.push(id);
         }
     }
