@@ -67,8 +67,9 @@ impl Channels {
         }
         let resting = std::mem::take(resting);
         table.reserve(resting.peers.len());
+        let mut known = Vec::new();
         for channel in resting.channels() {
-            table.number(channel, &mut Vec::new());
+            table.number(channel, &mut known);
         }
     }
 }
