@@ -121,6 +121,26 @@ def test_small_files_beside_large_ones_are_not_what_is_slow():
     assert first(*even).finding.startswith("writing 50 files at")
 
 
+def test_a_large_file_is_in_no_average_with_modules_that_are_read_whole():
+    """A rank reads 60 MB at once for 0.6 s, and 400 modules of 5 kB for 0.4 s: less than half of
+    the time in reads is the modules', and none of it that of small files. Of as many files of
+    results, which take 0.7 s, the large one is in no average: 2 MB by 400."""
+
+    def reading(folder: bytes, ending: bytes, large_ns: int) -> str:
+        row = [useful(SECOND), Interval("io", 0, "open", OUT), read(large_ns, OUT, 60 * MB, 1)]
+        for path in (folder + b"/%d" % number + ending for number in range(400)):
+            each = (SECOND - large_ns) // 400, path, 5000, 2
+            row += [Interval("io", 0, "open", path), read(*each)]
+        run = Program([row], 2 * SECOND, 2 * SECOND, SECOND)
+        run.meta = {"exe": "/usr/bin/python3.11"}
+        return judge(Evidence(run.columns())).findings[0].finding
+
+    modules = reading(b"/usr/lib/python3.11", b".py", 6 * SECOND // 10)
+    assert modules == "reading out at 100 MB/s"
+    results = reading(b"/run/results", b"", 3 * SECOND // 10)
+    assert results == "400 files of 5.00 kB on average: reading them takes 70.0 % of the I/O time"
+
+
 def test_ranks_that_write_one_file_at_once_may_wait_for_each_other():
     whole = first(write(SECOND, b"/run/shared", 100 * MB, 10))
     assert whole.finding == "writing shared at 100 MB/s a rank"

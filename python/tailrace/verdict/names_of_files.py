@@ -430,14 +430,14 @@ def _opens_of_absent(use: Use, names: str, part: str, facts: str) -> Cause:
 
 def whole_files(evidence: Evidence, kind: str) -> Cause | None:
     """Small files that are read or written by a request or two each: fewer requests there cannot
-    be. All at once of one file would be."""
+    be. All at once of one file would be. A large one beside them, which has the time, is not."""
     files, noun = evidence.files, KINDS[kind][0]
     calls, opens = np.asarray(files[noun]), np.asarray(files["opens"])
-    rows = np.flatnonzero((calls > 0) & (opens > 0) & (calls < FEW_REQUESTS * opens))
+    few = (calls > 0) & (opens > 0) & (calls < FEW_REQUESTS * opens)
+    small = (_sizes(files) < SMALL_FILE_BYTES) & ~are_modules(evidence)
+    rows = np.flatnonzero(few & small)
     use = sum_use(files, rows)
-    enough = use.time_ns(kind) >= CAUSE_SHARE * evidence.use.time_ns(kind)
-    small = use.bytes(kind) < SMALL_FILE_BYTES * len(rows)
-    if len(rows) < MANY_FILES or not (enough and small):
+    if len(rows) < MANY_FILES or use.time_ns(kind) < CAUSE_SHARE * evidence.use.time_ns(kind):
         return None
     mean = byte_count(use.bytes(kind) / len(rows))
     verb = {"read": "reading", "write": "writing"}[kind]
