@@ -76,6 +76,7 @@ def test_parsing_is_named_likewise():
         (b"/run/picture.png", "", "compressing", "compress by a lower level or a quicker method"),
         (b"/run/reads.fastq.gz", "", "compressing", "compress by a lower level or"),
         (b"/run/frame.RDS", "", "compressing", "compress by a lower level or"),
+        (b"/run/water.xtc", "", "compressing", "compress by a lower level or"),
         (b"/run/state.h5", "", "compressing or converting", "where it is compressed, do so by a"),
         (b"/run/wrfout_d01", "/lib/libnetcdf.so.19", "compressing or converting", "where it is"),
         (b"/run/restart", "/lib/libhdf5_serial.so.103", "compressing or converting", "where it is"),

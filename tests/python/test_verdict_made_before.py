@@ -79,6 +79,7 @@ def test_who_writes_may_seek_first():
         (b"/run/out.zip", 4 * MB, 0.3, ""),
         (b"/run/state.dat", 40 * MB, 8.0, ""),  # nobody knows what it holds
         (b"/run/state.h5", 40 * MB, 8.0, ""),
+        (b"/run/water.xtc", 40 * MB, 8.0, ""),  # packed, and a step lies before each write
     ],
 )
 def test_no_more_is_said_than_the_slowest_would_take(name, size, before_s, share):

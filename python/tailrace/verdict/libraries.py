@@ -32,6 +32,8 @@ _PACKED = (
     *(".png", ".gif", ".jpg", ".jpeg", ".webp", ".flac", ".mp3", ".m4a", ".ogg", ".opus"),
     *(".mp4", ".mov", ".mkv", ".webm"),
 )
+# Molecules' paths, packed too: who writes them, as GROMACS does, computes a step before each.
+_OF_STEPS = (".xtc", ".tng")
 _PICKLED = (".pkl", ".pickle")
 _TEXT = (
     *(".txt", ".csv", ".tsv", ".json", ".jsonl", ".ndjson", ".geojson"),
@@ -52,10 +54,16 @@ def library_of(path: bytes | str, layer: str, mpiio_ns: int) -> str:
 
 
 def content_of(path: bytes | str) -> str:
-    """By the file's name: "packed" of an archive, a picture, a film, "pickled" of Python's objects;
-    empty of what may be text."""
+    """By the file's name: "packed" of an archive, a picture, a film, what molecules did, "pickled"
+    of Python's objects; empty of what may be text."""
     name = base_name(path).lower()
-    return "packed" if name.endswith(_PACKED) else "pickled" if name.endswith(_PICKLED) else ""
+    packed = name.endswith((*_PACKED, *_OF_STEPS))
+    return "packed" if packed else "pickled" if name.endswith(_PICKLED) else ""
+
+
+def is_of_steps(path: bytes | str) -> bool:
+    """By the file's name."""
+    return base_name(path).lower().endswith(_OF_STEPS)
 
 
 def is_text(path: bytes | str) -> bool:

@@ -28,7 +28,7 @@ from tailrace.verdict.between import (
     ran,
 )
 from tailrace.verdict.evidence import NOTABLE_LOSS, Evidence, Finding, Kind
-from tailrace.verdict.libraries import content_of, is_text
+from tailrace.verdict.libraries import content_of, is_of_steps, is_text
 from tailrace.verdict.routines import output_routines
 
 SLOWEST_BYTES_PER_S = {"packed": PACKED_BYTES_PER_S, "": FORMATTED_BYTES_PER_S}
@@ -105,4 +105,6 @@ def _made(evidence: Evidence, content: str) -> _Made | None:
 
 
 def _holds(path: bytes | str, content: str) -> bool:
-    return content_of(path) == content if content else is_text(path)
+    """Before what a simulation writes at each step lies the step: that is no bound worth a word."""
+    holds = content_of(path) == content if content else is_text(path)
+    return holds and not is_of_steps(path)
