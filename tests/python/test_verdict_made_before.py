@@ -69,6 +69,21 @@ def test_who_writes_may_seek_first():
     assert found(columns).evidence.startswith("3.00 s before writes of 4.00 MB in all")
 
 
+@pytest.mark.parametrize(("of_log", "said"), [(5000, False), (4, True)])
+def test_what_lies_before_the_writes_of_other_files_is_not_said(of_log: int, said: bool):
+    """3 s before 4 writes of a text and so many of a log, all from one path, as where none is
+    known: of the 5,004 hardly one is the text's, and of 8 half are."""
+    write_log = write(10 * MILLISECOND, b"/run/b.log", 5 * of_log, of_log)
+    text = write(10 * MILLISECOND, b"/run/state.json", 40 * MB, 4)
+    rows = [[useful(9 * SECOND), text, write_log]]
+    end = 9 * SECOND + 20 * MILLISECOND
+    columns = Program(rows, end, end, 9 * SECOND).columns()
+    called_from(columns, [("", "/usr/bin/node")])
+    columns["places"] |= {"file": [0, 1], "path": [0, 0], "before_ns": np.array([3 * SECOND])}
+    columns["places"] |= {"again": np.array([0]), "again_ns": np.array([0])}
+    assert (found(columns) is not None) == said
+
+
 @pytest.mark.parametrize(
     ("name", "size", "before_s", "share"),
     [

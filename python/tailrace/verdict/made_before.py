@@ -12,7 +12,7 @@ these. That is a bound, and no more: a step of the program lies there, too.
 """
 
 from functools import lru_cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -99,9 +99,22 @@ def _made(evidence: Evidence, content: str) -> _Made | None:
     size, writes = (
         sum(int(table[name][row]) for row in rows) for name in ("bytes_written", "writes")
     )
-    before_ns = sum(int(table["before_ns"][path]) for path in {table["path"][row] for row in rows})
+    before_ns = sum(int(table["before_ns"][path]) for path in _mostly_to(table, files, rows))
     most_ns = size * 1e9 / SLOWEST_BYTES_PER_S[content]
     return _Made(content, files, writes, size, min(before_ns * ran(evidence), most_ns))
+
+
+def _mostly_to(table: dict[str, Any], files: list[int], rows: np.ndarray) -> set[int]:
+    """The paths of these rows, but for those from which more is written to other files: where no
+    call path is known, as in Node, all files have the same one."""
+    writes, path = np.asarray(table["writes"]), np.asarray(table["path"])
+    ours = np.isin(table["file"], files)
+    paths = {int(path[row]) for row in rows}
+    return {
+        each
+        for each in paths
+        if 2 * writes[ours & (path == each)].sum() >= writes[path == each].sum()
+    }
 
 
 def _holds(path: bytes | str, content: str) -> bool:
