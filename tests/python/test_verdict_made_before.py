@@ -30,6 +30,15 @@ def ran(
     return columns
 
 
+def add_path(places: dict, path: int, before_s: int, **calls: int) -> None:
+    """Another path to calls on the same file, so long before which nothing is called."""
+    of_paths = {"paths": places["paths"][0], "cut": False, "again": 0, "again_ns": 0}
+    of_rows = {*places} - {*of_paths, "before_ns", "frames", "again_rank"}
+    row = dict.fromkeys(of_rows, 0) | {"path": path, **calls}
+    for name, value in (row | of_paths | {"before_ns": before_s * SECOND}).items():
+        places[name] = [*places[name], value]
+
+
 def found(columns: dict) -> Finding | None:
     findings = judge(Evidence(columns)).findings
     return next((finding for finding in findings if finding.code == "made_before"), None)
@@ -58,15 +67,17 @@ def test_text_may_have_been_formatted():
 def test_who_writes_may_seek_first():
     """2 s before seeks that precede the writes, and 1 s before these; not 5 s before reading."""
     columns = ran(b"/run/out.parquet", 4 * MB, 1.0)
-    places = columns["places"]
-    of_paths = {"paths": places["paths"][0], "cut": False, "again": 0, "again_ns": 0}
-    of_rows = [name for name in places if name not in (*of_paths, "before_ns", "frames")]
-    of_rows.remove("again_rank")
     for path, (calls, before_s) in enumerate((("others", 2), ("reads", 5)), 1):
-        row = dict.fromkeys(of_rows, 0) | {"path": path, calls: 4}
-        for name, value in (row | of_paths | {"before_ns": before_s * SECOND}).items():
-            places[name] = [*places[name], value]
+        add_path(columns["places"], path, before_s, **{calls: 4})
     assert found(columns).evidence.startswith("3.00 s before writes of 4.00 MB in all")
+
+
+def test_what_lies_before_an_archive_is_opened_is_not_compressed():
+    """2 s before the opening, from where Python seeks, too; of a text these may be formatting."""
+    for name, told in ((b"/run/out.zip", False), (b"/run/state.json", True)):
+        columns = ran(name, 40 * MB, 0.0)
+        add_path(columns["places"], 1, 2, opens=1, others=2)
+        assert (found(columns) is not None) == told
 
 
 @pytest.mark.parametrize(("of_log", "said"), [(5000, False), (4, True)])

@@ -94,7 +94,8 @@ def _made(evidence: Evidence, content: str) -> _Made | None:
     )
     if not files:
         return None
-    made = (written > 0) | (sought > 0) | ((opened > 0) & (content == ""))
+    # Python's `open` seeks, too, from where it opens.
+    made = (written > 0) | np.where(opened > 0, content == "", sought > 0)
     rows = np.flatnonzero(np.isin(table["file"], files) & made)
     size, writes = (
         sum(int(table[name][row]) for row in rows) for name in ("bytes_written", "writes")
