@@ -31,10 +31,9 @@ import numpy as np
 from tailrace.names import base_name
 from tailrace.units import count, nanoseconds, percent, rate, to_seconds
 from tailrace.verdict.advice import advice
-from tailrace.verdict.by_path import through
 from tailrace.verdict.cause import ONE_FILE_SHARE
 from tailrace.verdict.evidence import NOTABLE_LOSS, Evidence, Finding, Kind
-from tailrace.verdict.flushes import LIBRARIES, STREAMS
+from tailrace.verdict.flushes import LIBRARIES, STREAMS, through_flush
 from tailrace.verdict.libraries import content_of
 from tailrace.verdict.names_of_files import are_modules
 from tailrace.verdict.places import Places
@@ -178,7 +177,7 @@ def _flush(evidence: Evidence, found: Between) -> str:
     places, rows = Places(evidence.columns), np.asarray(found.rows)
     writes = np.asarray(evidence.columns["places"]["writes"])[rows]
     for flush in LIBRARIES if found.kind == "write" else ():
-        made = through(places, STREAMS[flush][0])[rows]
+        made = through_flush(places, flush)[rows]
         if 2 * writes[made].sum() > writes.sum():
             return flush
     return ""

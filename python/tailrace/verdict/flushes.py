@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tailrace.units import byte_count, nanoseconds
-from tailrace.verdict.by_path import through
+from tailrace.verdict.by_path import ENDING_DEFINITIONS, through
 from tailrace.verdict.cause import CAUSE_SHARE, Cause, part_of_io
 from tailrace.verdict.evidence import Evidence, Kind
 from tailrace.verdict.places import Places
@@ -69,6 +69,13 @@ def flushed_by_library(evidence: Evidence, kind: str) -> Cause | None:
     return cause if cause is not None and cause.advised in LIBRARIES else None
 
 
+def through_flush(places: Places, advised: str) -> np.ndarray:
+    """By row; not where netCDF flushes by itself as it closes a file or ends its definitions, which
+    nobody can do less often than once."""
+    rows = through(places, STREAMS[advised][0])
+    return rows & ~through(places, ENDING_DEFINITIONS) if advised in LIBRARIES else rows
+
+
 def _all(evidence: Evidence) -> list[Flushes]:
     return [_of_c(evidence), *(_of_streams(evidence, advised) for advised in STREAMS)]
 
@@ -85,11 +92,10 @@ def _of_c(evidence: Evidence) -> Flushes:
 
 def _of_streams(evidence: Evidence, advised: str) -> Flushes:
     """Of files on file systems alone, as the numbers that they are compared with."""
-    functions, by = STREAMS[advised]
-    places = Places(evidence.columns)
+    by, places = STREAMS[advised][1], Places(evidence.columns)
     if not len(places.files):
         return Flushes(0, 0, 0, by, advised)
-    rows = (places.files >= 0) & through(places, functions)
+    rows = (places.files >= 0) & through_flush(places, advised)
     rows &= ~evidence.elsewhere[places.files]
     if not rows.any():
         return Flushes(0, 0, 0, by, advised)
