@@ -44,6 +44,17 @@ def test_what_a_step_takes_more_is_the_locks(model: Model) -> None:
     assert locking.lock_after_write(faster, model).value == 0
 
 
+def test_who_waits_for_nobody_is_measured_apart(model: Model) -> None:
+    """In step 1.9 ms beyond the model's 2.4, each as fast as it can 0.5, by one process 0.1."""
+    rounds = [
+        {"locked_by_1": 1.5e-3, "locked_by_2": 4.3e-3, "locked_unwaited_by_2": 2.9e-3}
+        for _ in range(3)
+    ]
+    found = locking.lock_after_write(rounds, model, locking.UNWAITED)
+    assert (found.low, found.value, found.high) == pytest.approx((0.1e-3, 0.5e-3, 0.5e-3))
+    assert locking.lock_after_write(rounds, model).value == pytest.approx(1.9e-3)
+
+
 def test_a_model_takes_as_much_for_a_write_under_locks(model: Model) -> None:
     """1.4 ms, and 1.9 more when the second lock, which gives the first back, follows the write;
     the next step's first lock follows none."""
@@ -56,11 +67,11 @@ def test_a_model_takes_as_much_for_a_write_under_locks(model: Model) -> None:
 
 def test_processes_in_step_write_all_their_parts(tmp_path: Path) -> None:
     probe = Probe(tmp_path)
-    for count in (1, 2):
-        step = locking._in_step(probe, count)
+    for number, (count, waits) in enumerate([(1, True), (2, True), (2, False)], 1):
+        step = locking._in_step(probe, count, waits=waits)
         assert step is not None
         assert step.time_s > 0
-        path = tmp_path / f"probe-{count}"
+        path = tmp_path / f"probe-{number}"
         assert path.stat().st_size == count * locking.STEPS * SMALL
     assert "locked_by_1" in locking.writes_under_locks(probe, Sizes(SMALL, SMALL))
 

@@ -65,12 +65,18 @@ def test_where_it_was_measured_is_an_absolute_path(tmp_path: Path) -> None:
 
 
 def test_what_differs_by_chance_is_all_but_who_else_wants_the_processor(tmp_path: Path) -> None:
-    """Locks after a write take 2 s, 1 s where one process is alone, and opening 1 to 4 s."""
+    """Locks after a write take 2 s, 1 s where one process is alone, and opening 1 to 4 s; nothing is
+    said of ranks that wait for nobody, for which they take as long, or 1.5 s."""
     given = toml(open="{ value = 2, low = 1, high = 4 }")
     more = "lock_after_write = { value = 2, low = 1, high = 4 }\n"
-    model = load(written(tmp_path, given.replace("[calls]\n", f"[calls]\n{more}"))).by_chance
-    slow = model.parameters("high")
-    assert (slow["calls"]["open"], slow["lock_after_write"]) == (4e9, 2e9)
+    for unwaited, expected in (
+        ("", 2e9),
+        ("lock_after_write_unwaited = { value = 1.5, low = 1, high = 3 }\n", 1.5e9),
+    ):
+        found = given.replace("[calls]\n", f"[calls]\n{more}{unwaited}")
+        slow = load(written(tmp_path, found)).by_chance.parameters("high")
+        assert (slow["calls"]["open"], slow["lock_after_write"]) == (4e9, 2e9)
+        assert slow["lock_after_write_unwaited"] == expected
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,7 @@ pub(crate) fn steps(tables: &Tables, program: Program) -> Steps {
         gatherings: builder.gatherings,
         gathered: builder.gathered,
     }
+    .note_waits()
 }
 
 struct Builder<'a> {

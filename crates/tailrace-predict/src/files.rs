@@ -107,7 +107,8 @@ mod tests {
 
     fn call(access: Access, begin: i64, end: i64, bytes: u64) -> FileCall {
         let naming = Naming::Stays;
-        FileCall { begin, end, access, naming, file: 0, bytes, offset: None }
+        let (offset, after_wait) = (None, false);
+        FileCall { begin, end, access, naming, file: 0, bytes, offset, after_wait }
     }
 
     #[test]

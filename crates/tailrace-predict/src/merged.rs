@@ -149,7 +149,8 @@ mod tests {
 
     fn call(access: Access, offset: i64, bytes: u64, time: i64) -> FileCall {
         let naming = Naming::Stays;
-        FileCall { begin: 0, end: time, access, naming, file: 0, bytes, offset: Some(offset) }
+        let (offset, after_wait) = (Some(offset), false);
+        FileCall { begin: 0, end: time, access, naming, file: 0, bytes, offset, after_wait }
     }
 
     fn ends(size: u64, by_itself: f64, calls: &[FileCall]) -> Vec<i64> {

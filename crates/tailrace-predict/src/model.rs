@@ -38,6 +38,8 @@ pub struct Parameters {
     pub synchronize_clean: f64,
     /// What locking or unlocking a file takes more to which the rank wrote since it last did.
     pub lock_after_write: f64,
+    /// … of a rank that waited for no other since it last did.
+    pub lock_after_write_unwaited: f64,
     /// What a write takes on its way beyond its bytes, and what more if it is scattered.
     pub sent_write: f64,
     pub sent_scattered_write: f64,
@@ -84,6 +86,10 @@ impl Parameters {
     /// Whether nodes have anything of their own.
     pub fn are_apart(&self) -> bool {
         self.servers.is_some() || self.link > 0. || self.locks.is_some()
+    }
+
+    fn locks_take_more(&self) -> bool {
+        self.lock_after_write > 0. || self.lock_after_write_unwaited > 0.
     }
 
     /// What writes that are taken together take on their way beyond their bytes, but for the first:
@@ -137,10 +143,19 @@ pub struct Modelled<'a> {
     are_there: Vec<bool>,
     /// By node.
     writers: Vec<Writer>,
-    /// By rank: the file to which it wrote last, until it locks or unlocks that.
-    unlocked: Vec<Option<u32>>,
+    /// By rank.
+    unlocked: Vec<Unlocked>,
     /// What client and servers took of processors so far.
     worked: f64,
+}
+
+/// A rank that locks what it writes.
+#[derive(Clone, Copy, Debug, Default)]
+struct Unlocked {
+    /// The file to which it wrote last, until it locks or unlocks that.
+    file: Option<u32>,
+    /// It waited for another since then.
+    waited: bool,
 }
 
 /// A node that writes: when the way is free of what it wrote.
@@ -210,8 +225,8 @@ impl<'a> Modelled<'a> {
 
     fn write(&mut self, asked: &Asked<'_>) -> f64 {
         let (parameters, Asked { rank, node, now, call, together }) = (self.parameters, *asked);
-        if parameters.lock_after_write > 0. {
-            *place(&mut self.unlocked, rank) = Some(call.file);
+        if parameters.locks_take_more() {
+            place(&mut self.unlocked, rank).file = Some(call.file);
         }
         let file = self.files.of(node, call.file);
         let begin = call.offset.unwrap_or(file.next);
@@ -385,11 +400,10 @@ impl<'a> Modelled<'a> {
     fn after_write(&mut self, asked: &Asked<'_>) -> f64 {
         let Asked { rank, call, .. } = *asked;
         let last = self.unlocked.get_mut(rank as usize);
-        match last.filter(|last| call.access == Access::Lock && **last == Some(call.file)) {
-            Some(last) => {
-                *last = None;
-                self.parameters.lock_after_write
-            }
+        let follows = |last: &&mut Unlocked| last.file == Some(call.file);
+        match last.filter(|_| call.access == Access::Lock).filter(follows).map(std::mem::take) {
+            Some(Unlocked { waited: true, .. }) => self.parameters.lock_after_write,
+            Some(_) => self.parameters.lock_after_write_unwaited,
             None => 0.,
         }
     }
@@ -425,6 +439,9 @@ impl FileSystem for Modelled<'_> {
         let (node, mut now) = (self.nodes[rank as usize], begin as f64);
         if self.parameters.behind_writes[call.access as usize] {
             now = now.max(self.writers.get(node as usize).map_or(0., |writer| writer.sent));
+        }
+        if call.after_wait && self.parameters.locks_take_more() {
+            place(&mut self.unlocked, rank).waited = true;
         }
         let asked = Asked { rank, node, now, call, together };
         let end = match call.access {

@@ -130,6 +130,7 @@ mod tests {
             bytes: 1,
             offset: None,
             naming: if *access == Access::Other { Naming::Gone } else { Naming::Stays },
+            after_wait: false,
         };
         let calls = calls.iter().map(call).collect();
         let ranks = vec![RankSteps { calls, ..RankSteps::default() }];
@@ -201,7 +202,8 @@ mod tests {
         let mut files = Renamed { under: &mut dirty, of: &[None, Some(0)] };
         let call = |access, file| {
             let naming = Naming::Stays;
-            FileCall { begin: 0, end: 1, access, file, bytes: 1, offset: None, naming }
+            let (bytes, offset, after_wait) = (1, None, false);
+            FileCall { begin: 0, end: 1, access, file, bytes, offset, naming, after_wait }
         };
         files.end(0, 0, &call(Access::Write, 0));
         assert_eq!(files.end(0, 10, &call(Access::Synchronize, 1)), 110);

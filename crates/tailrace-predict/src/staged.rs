@@ -74,7 +74,8 @@ mod tests {
 
     fn call(access: Access, file: u32, begin: i64, end: i64) -> FileCall {
         let naming = Naming::Stays;
-        FileCall { begin, end, access, naming, file, bytes: 1, offset: None }
+        let (offset, after_wait) = (None, false);
+        FileCall { begin, end, access, naming, file, bytes: 1, offset, after_wait }
     }
 
     /// Near, calls take a tenth. A write of 100 is over after 10; the mover has it from 10 to 110,

@@ -54,6 +54,23 @@ impl Steps {
         self.ranks.iter().flat_map(|rank| &rank.calls)
     }
 
+    /// Says of each call whether its rank waited for another since the one before.
+    pub(crate) fn note_waits(mut self) -> Self {
+        for rank in &mut self.ranks {
+            let mut waited = false;
+            for step in &rank.steps {
+                match step {
+                    Step::Wait { .. } => waited = true,
+                    Step::File { call } => {
+                        rank.calls[*call as usize].after_wait = std::mem::take(&mut waited);
+                    }
+                    Step::Local { .. } | Step::Mark { .. } => {}
+                }
+            }
+        }
+        self
+    }
+
     /// What waits take beyond what they are for: of all, what one in four takes at most, half of
     /// them, and three in four. None where there are too few to tell.
     pub fn transfers(&self) -> Option<[i64; 3]> {
@@ -104,4 +121,28 @@ pub(crate) struct RankSteps {
     pub birth: i64,
     pub steps: Vec<Step>,
     pub calls: Vec<FileCall>,
+}
+
+#[cfg(test)]
+mod tests {
+    use tailrace_replay::Access;
+    use tailrace_replay::program::Naming;
+
+    use super::*;
+
+    #[test]
+    fn calls_know_whether_their_rank_waited_since_the_one_before() {
+        let (access, naming, after_wait) = (Access::Lock, Naming::Stays, false);
+        let (file, bytes, offset) = (0, 0, None);
+        let call = FileCall { begin: 0, end: 0, access, naming, file, bytes, offset, after_wait };
+        let wait = Step::Wait { awaited: (0, 0), transfer: 0 };
+        let local = Step::Local { useful: 1, io: 0, mpi: 0 };
+        let [first, second, third] = [0, 1, 2].map(|call| Step::File { call });
+        // computing is no wait, and a wait counts for the next call alone
+        let steps = vec![wait, local, first, local, second, wait, third];
+        let rank = RankSteps { birth: 0, steps, calls: vec![call; 3] };
+        let noted = Steps { ranks: vec![rank], ..Steps::default() }.note_waits();
+        let waited: Vec<bool> = noted.calls().map(|call| call.after_wait).collect();
+        assert_eq!(waited, [true, false, true]);
+    }
 }

@@ -19,7 +19,8 @@ use tailrace_replay::program::{FileCall, Naming};
 /// "room_by_file" and "end_drains" bool; "drains" and "behind_writes" lists of kinds; "rereads"
 /// "never", "while_open" or "always". They may be left out: "create" and "attributes" in ns; "stays" bool; "link" in ns a byte; "servers", {"count",
 /// "stripe_bytes", "stripe_count"}; "bucket" in bytes; "locks", {"granularity": "file", "object" or
-/// bytes, "hand_over" in ns}; "metadata" in ns a call, "lock_after_write" in ns, "whole_pages" bool;
+/// bytes, "hand_over" in ns}; "metadata" in ns a call, "lock_after_write" and
+/// "lock_after_write_unwaited" in ns, "whole_pages" bool;
 /// "processors", by the names of `Processors`, in ns of a processor.
 /// Raises KeyError, TypeError and ValueError for others.
 #[pyfunction]
@@ -48,7 +49,8 @@ fn file_call((kind, file, offset, bytes): &Call) -> PyResult<FileCall> {
         other => (access(other)?, Naming::Stays),
     };
     let offset = access.direction().map(|_| *offset);
-    Ok(FileCall { begin: 0, end: 0, access, naming, file: *file, bytes: *bytes, offset })
+    let (file, bytes, after_wait) = (*file, *bytes, false);
+    Ok(FileCall { begin: 0, end: 0, access, naming, file, bytes, offset, after_wait })
 }
 
 /// When each rank is done with its calls by a model, ns: lists of calls as in `model_times`, and by
@@ -119,6 +121,8 @@ pub(crate) fn parameters(model: &Bound<'_, PyDict>) -> PyResult<Parameters> {
         "always" => Rereads::Always,
         other => return Err(PyValueError::new_err(format!("rereads cannot be {other:?}"))),
     };
+    let lock_after_write =
+        optional(model, "lock_after_write", |time| time.extract())?.unwrap_or(0.);
     Ok(Parameters {
         calls: costs,
         create: optional(model, "create", |time| time.extract())?
@@ -128,7 +132,11 @@ pub(crate) fn parameters(model: &Bound<'_, PyDict>) -> PyResult<Parameters> {
         cached_read: number("cached_read")?,
         scattered_write: number("scattered_write")?,
         synchronize_clean: number("synchronize_clean")?,
-        lock_after_write: optional(model, "lock_after_write", |time| time.extract())?.unwrap_or(0.),
+        lock_after_write,
+        lock_after_write_unwaited: optional(model, "lock_after_write_unwaited", |time| {
+            time.extract()
+        })?
+        .unwrap_or(lock_after_write),
         sent_write: number("sent_write")?,
         sent_scattered_write: number("sent_scattered_write")?,
         arrival: number("arrival")?,

@@ -67,6 +67,9 @@ pub struct FileCall {
     pub bytes: u64,
     /// Where in the file it reads or writes, where that is known; of others: see [`Self::drops`].
     pub offset: Option<i64>,
+    /// Its rank waited for another since its last file call; no trace says so of a call, but its
+    /// steps do.
+    pub after_wait: bool,
 }
 
 impl FileCall {
@@ -210,7 +213,8 @@ fn calls(
             let (begin, end) = (common.clip(event.begin), common.clip(event.end));
             let Step { file, bytes, .. } = *step;
             let naming = naming(call);
-            calls.push(FileCall { begin, end, access, naming, file, bytes, offset });
+            let after_wait = false;
+            calls.push(FileCall { begin, end, access, naming, file, bytes, offset, after_wait });
         }
     }
     Ok((calls, end))

@@ -8,7 +8,7 @@ from typing import Literal
 import numpy as np
 
 from tailrace.calibration.bucket import bucket
-from tailrace.calibration.locking import are_told, lock_after_write
+from tailrace.calibration.locking import UNWAITED, are_told, lock_after_write
 from tailrace.calibration.probe import MIB, SMALL, Samples, Sizes
 from tailrace.calibration.quantities import ENDLESS, at_least, quantity, rate
 from tailrace.calibration.room import rates_of_waiting_writes, under_way
@@ -103,7 +103,12 @@ class Fit:
                 "what locks around writes take while ranks keep all processors busy, as others used"
                 " them"
             )
-        more = {"lock_after_write": lock_after_write(rounds, model)}
+        unwaited = lock_after_write(rounds, model, UNWAITED)
+        more = {
+            # while ranks wait on their processors the client has no more of them
+            "lock_after_write": at_least(lock_after_write(rounds, model), unwaited),
+            "lock_after_write_unwaited": unwaited,
+        }
         self.model = model.model_copy(update={"calls": model.calls.model_copy(update=more)})
 
     def _rates(self, room: float) -> ByteRates:

@@ -1,8 +1,9 @@
 """One of several processes that lock a part of a file, write it and unlock it, all in step, as the
 ranks of a library do that writes under locks: who is done waits, and keeps its processor meanwhile,
-as MPI does. Run by its path, with nothing of Tailrace, so that it starts quickly.
+as MPI does. Where WAITS is 0 each goes on at once. Run by its path, with nothing of Tailrace, so
+that it starts quickly.
 
-    in_step.py PATH RANK RANKS STEPS BYTES DESCRIPTOR
+    in_step.py PATH RANK RANKS STEPS BYTES DESCRIPTOR WAITS
 
 DESCRIPTOR is of memory that all share, a number of 8 bytes for each: how far it is. Each prints
 what the steps took, and for how long it had no processor just before or after them, s.
@@ -21,7 +22,7 @@ LOOKS_S = 0.02
 
 
 def main() -> None:
-    path, (rank, ranks, steps, size, shared) = sys.argv[1], map(int, sys.argv[2:])
+    path, (rank, ranks, steps, size, shared, waits) = sys.argv[1], map(int, sys.argv[2:])
     file, block = os.open(path, os.O_RDWR), os.urandom(size)
     with mmap.mmap(shared, 8 * ranks) as memory, memoryview(memory).cast("q") as come:
         _all_come(come, rank, 1)
@@ -33,7 +34,8 @@ def main() -> None:
             fcntl.lockf(file, fcntl.LOCK_EX, size, offset)
             os.pwrite(file, block, offset)
             fcntl.lockf(file, fcntl.LOCK_UN, size, offset)
-            _all_come(come, rank, step + 3)
+            if waits:
+                _all_come(come, rank, step + 3)
         took_s = perf_counter() - begin
         # what brings all of it to the servers is no other
         os.fsync(file)

@@ -2,9 +2,11 @@
 
 A library that locks what it writes (ROMIO on most file systems that nodes share) waits in its locks
 for the client's own work on each write, as nothing is gathered any more. So it is measured as such
-libraries do it: lock, write, unlock, by one process alone, and by as many as there are processors,
-in step, where a client in user space finds no processor that stands idle. Where somebody else uses
-the processors, the steps of several tell nothing: they wait for each other.
+libraries do it: lock, write, unlock, by one process alone, and by as many as there are processors:
+in step, as collective output is made, where a client in user space finds no processor that stands
+idle, since who is done keeps its own while it waits; and each as fast as it can, as independent
+output is. Where somebody else uses the processors, the steps of several tell nothing: they wait for
+each other.
 """
 
 from __future__ import annotations
@@ -32,22 +34,23 @@ MOST_IN_STEP = 8
 LONGEST_S = 120.0
 # Who goes on without waiting is without a processor for so long only where another has it.
 QUIET_S = 1e-3
-PREFIX = "locked_by_"
+IN_STEP, UNWAITED = "locked_by_", "locked_unwaited_by_"
 
 
 def writes_under_locks(probe: Probe, sizes: Sizes) -> Samples:
     """What a step takes, s, by one process, and by several if they have the processors."""
     found = {}
-    for count in sorted({1, _several()}):
-        step = _in_step(probe, count)
+    several = _several()
+    for name, count in ((IN_STEP, 1), (IN_STEP, several), (UNWAITED, several)):
+        step = _in_step(probe, count, waits=name == IN_STEP)
         if step is not None and (step.is_quiet or count == 1):
-            found[f"{PREFIX}{count}"] = step.time_s
+            found[f"{name}{count}"] = step.time_s
     return found
 
 
 def are_told(rounds: Sequence[Samples]) -> bool:
     """Whether several had the processors in any round."""
-    return any(f"{PREFIX}{_several()}" in samples for samples in rounds)
+    return any(f"{IN_STEP}{_several()}" in samples for samples in rounds)
 
 
 def _several() -> int:
@@ -61,7 +64,7 @@ class Step(NamedTuple):
     is_quiet: bool
 
 
-def _in_step(probe: Probe, count: int) -> Step | None:
+def _in_step(probe: Probe, count: int, *, waits: bool = True) -> Step | None:
     """None where a process failed, or all together take too long."""
     path = probe.new_path()
     file, _ = probe.create(path)
@@ -69,7 +72,7 @@ def _in_step(probe: Probe, count: int) -> Step | None:
     os.close(file)
     with tempfile.TemporaryFile() as shared:
         shared.truncate(8 * count)
-        words = [str(number) for number in (count, STEPS, SMALL, shared.fileno())]
+        words = [str(number) for number in (count, STEPS, SMALL, shared.fileno(), +waits)]
         processes = [
             subprocess.Popen(
                 [sys.executable, "-I", PROGRAM, path, str(rank), *words],
@@ -93,15 +96,16 @@ def _in_step(probe: Probe, count: int) -> Step | None:
     return Step(max(took_s) / STEPS, max(pauses_s) < QUIET_S)
 
 
-def lock_after_write(rounds: Sequence[Samples], model: Model) -> Quantity:
+def lock_after_write(rounds: Sequence[Samples], model: Model, prefix: str = IN_STEP) -> Quantity:
     """What a lock takes more that follows a write: what a step takes beyond what the model says of
     its calls. At least what it is by one process, at most by several, and as much is expected: who
     writes alone seldom locks."""
     by_count: dict[int, list[float]] = {}
     for samples in rounds:
         for name, step_s in samples.items():
-            if name.startswith(PREFIX):
-                by_count.setdefault(int(name.removeprefix(PREFIX)), []).append(step_s)
+            # one process waits for nobody
+            if name.startswith(prefix) or name == f"{IN_STEP}1":
+                by_count.setdefault(int(name.rpartition("_")[2]), []).append(step_s)
     found = [
         quantity(np.clip(np.asarray(taken) - _predicted_step_s(model, count), 0, None))
         for count, taken in sorted(by_count.items())

@@ -90,8 +90,8 @@ def _checked(name: str) -> str:
 # Of a model's parameters: what a file system that is faster does in less time.
 PER_CALL_OR_BYTE = (
     "create", "attributes", "cached_read", "scattered_write", "synchronize_clean", "sent_write",
-    "sent_scattered_write", "lock_after_write", "arrival", "copy", "cached", "write", "read",
-    "metadata",
+    "sent_scattered_write", "lock_after_write", "lock_after_write_unwaited", "arrival", "copy",
+    "cached", "write", "read", "metadata",
 )  # fmt: skip
 NOTHING = Quantity(value=0, low=0, high=0)
 AS_IT_SAYS = Quantity(value=1, low=1, high=1)
@@ -122,6 +122,8 @@ class CallCosts(_Table):
     synchronize_clean: Quantity = NOTHING
     lock: Quantity
     lock_after_write: Quantity = NOTHING
+    # … of a rank that waited for no other since it last did; none: the same.
+    lock_after_write_unwaited: Quantity | None = None
     truncate: Quantity
     other: Quantity
     # Of those of the others that leave names as they are; none: as of these.
@@ -299,9 +301,12 @@ class Model(_Table):
     def by_chance(self) -> Model:
         """With those intervals alone that rounds differ by. What a lock takes after a write lies
         between what one process finds and several in step: a run has had one of these."""
-        taken = self.calls.lock_after_write.value
-        known = Quantity(value=taken, low=taken, high=taken)
-        calls = self.calls.model_copy(update={"lock_after_write": known})
+
+        def known(taken: Quantity | None) -> Quantity | None:
+            return taken and Quantity(value=taken.value, low=taken.value, high=taken.value)
+
+        kinds = ("lock_after_write", "lock_after_write_unwaited")
+        calls = self.calls.model_copy(update={k: known(getattr(self.calls, k)) for k in kinds})
         return self.model_copy(update={"calls": calls})
 
     def parameters(self, edge: Edge = "value", off: Edge | None = None) -> dict[str, Any]:
@@ -326,6 +331,9 @@ class Model(_Table):
             "scattered_write": cost(self.calls.scattered_write),
             "synchronize_clean": cost(self.calls.synchronize_clean),
             "lock_after_write": cost(self.calls.lock_after_write),
+            "lock_after_write_unwaited": cost(
+                self.calls.lock_after_write_unwaited or self.calls.lock_after_write
+            ),
             "sent_write": cost(self.calls.sent_write),
             "sent_scattered_write": cost(self.calls.sent_scattered_write),
             "arrival": cost(self.calls.arrival),

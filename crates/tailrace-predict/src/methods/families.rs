@@ -121,7 +121,8 @@ mod tests {
 
     fn write(file: u32) -> FileCall {
         let (access, naming) = (Access::Write, Naming::Stays);
-        FileCall { begin: 0, end: 1, access, naming, file, bytes: 1, offset: Some(0) }
+        let (offset, after_wait) = (Some(0), false);
+        FileCall { begin: 0, end: 1, access, naming, file, bytes: 1, offset, after_wait }
     }
 
     #[test]

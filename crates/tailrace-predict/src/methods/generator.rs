@@ -418,7 +418,8 @@ impl<'a> Generator<'a> {
             self.ends.follow(&burst);
             let (access, naming) = (burst.access, Naming::Stays);
             let (bytes, offset) = (burst.bytes as u64, burst.offset);
-            let call = FileCall { begin: 0, end: 0, access, naming, file, bytes, offset };
+            let (begin, end, after_wait) = (0, 0, false);
+            let call = FileCall { begin, end, access, naming, file, bytes, offset, after_wait };
             self.call(rank, call);
         }
     }

@@ -170,7 +170,7 @@ impl Outputs {
         }
         let more = targets.more.iter().map(|(file, rank)| own(&files[*file as usize], *rank));
         let files = files.iter().cloned().chain(more).collect();
-        replay::is_possible(&steps).then_some(Rebuilt { steps, files, told })
+        replay::is_possible(&steps).then_some(Rebuilt { steps: steps.note_waits(), files, told })
     }
 
     /// HDF5 that has a file alone does not synchronise it.

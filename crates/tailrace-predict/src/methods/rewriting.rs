@@ -233,7 +233,8 @@ mod tests {
         // file 5 in place of 2. Closing file 1 and synchronising file 2 brings none of them along.
         let call = |access, file| {
             let naming = Naming::Stays;
-            FileCall { begin: 7, end: 9, access, naming, file, bytes: 0, offset: None }
+            let (bytes, offset, after_wait) = (0, None, false);
+            FileCall { begin: 7, end: 9, access, naming, file, bytes, offset, after_wait }
         };
         let kinds = [(Access::Synchronize, 1), (Access::Close, 1), (Access::Synchronize, 2)];
         let calls = kinds.map(|(access, file)| call(access, file)).to_vec();

@@ -16,6 +16,7 @@ const PLAIN: Parameters = Parameters {
     scattered_write: 5.,
     synchronize_clean: 1.,
     lock_after_write: 0.,
+    lock_after_write_unwaited: 0.,
     sent_write: 0.,
     sent_scattered_write: 0.,
     arrival: 0.,
@@ -41,7 +42,8 @@ const PLAIN: Parameters = Parameters {
 
 fn call(access: Access, offset: i64, bytes: u64) -> FileCall {
     let naming = Naming::Stays;
-    FileCall { begin: 0, end: 0, access, naming, file: 0, bytes, offset: Some(offset) }
+    let (offset, after_wait) = (Some(offset), false);
+    FileCall { begin: 0, end: 0, access, naming, file: 0, bytes, offset, after_wait }
 }
 
 fn ends(parameters: &Parameters, calls: &[FileCall]) -> Vec<i64> {
@@ -258,7 +260,7 @@ fn who_synchronizes_what_is_on_the_servers_pays_less() {
 
 #[test]
 fn a_lock_takes_more_after_a_write_of_its_rank_to_that_file() {
-    let parameters = Parameters { lock_after_write: 7., ..PLAIN };
+    let parameters = Parameters { lock_after_write_unwaited: 7., ..PLAIN };
     let calls = [
         call(Access::Lock, 0, 0),   // 10
         call(Access::Write, 0, 10), // 10 + 10
@@ -275,6 +277,20 @@ fn a_lock_takes_more_after_a_write_of_its_rank_to_that_file() {
     let mut model = Modelled::new(&parameters, &[0, 0], false);
     assert_eq!([model.end(0, 0, &calls[1]), model.end(1, 0, &calls[0])], [20, 10]);
     assert_eq!(model.end(0, 20, &calls[2]), 37);
+}
+
+#[test]
+fn a_lock_after_a_write_takes_what_it_takes_in_step_where_its_rank_waited() {
+    let parameters = Parameters { lock_after_write: 7., lock_after_write_unwaited: 3., ..PLAIN };
+    let (lock, write) = (call(Access::Lock, 0, 0), call(Access::Write, 0, 10));
+    let waited = FileCall { after_wait: true, ..lock };
+    // 10, 10 + 10 and 10 + 7; then, as it goes on at once, 10 + 3
+    let calls = [waited, write, lock, lock, call(Access::Write, 10, 10), lock];
+    assert_eq!(ends(&parameters, &calls), [10, 30, 47, 57, 77, 90]);
+    // The wait may come before the write or the lock that follows it, too.
+    let late = FileCall { after_wait: true, ..write };
+    assert_eq!(ends(&parameters, &[lock, late, lock]), [10, 30, 47]);
+    assert_eq!(ends(&parameters, &[lock, write, waited]), [10, 30, 47]);
 }
 
 #[test]

@@ -96,7 +96,9 @@ impl Alone<'_> {
             let more = (count - 1) as f64 * (model.sent_write + scattered);
             bytes = bytes.saturating_add((more / model.write).round() as u64);
         }
-        FileCall { begin: now, end: now, access, naming, file, bytes, offset }
+        // who locks what it writes writes by itself, and waits for nobody
+        let after_wait = false;
+        FileCall { begin: now, end: now, access, naming, file, bytes, offset, after_wait }
     }
 
     /// When the rank goes on that began at `now`, where the one call ends at `end`.
