@@ -65,8 +65,8 @@ def test_where_it_was_measured_is_an_absolute_path(tmp_path: Path) -> None:
 
 
 def test_what_differs_by_chance_is_all_but_who_else_wants_the_processor(tmp_path: Path) -> None:
-    """Locks after a write take 2 s, 1 s where one process is alone, and opening 1 to 4 s; nothing is
-    said of ranks that wait for nobody, for which they take as long, or 1.5 s."""
+    """Locks after a write take 2 s, 1 s where one process is alone, and opening 1 to 4 s. Of
+    ranks that wait for nobody nothing is said, so that theirs take as long, or it is 1.5 s."""
     given = toml(open="{ value = 2, low = 1, high = 4 }")
     more = "lock_after_write = { value = 2, low = 1, high = 4 }\n"
     for unwaited, expected in (
