@@ -234,6 +234,14 @@ def test_only_files_in_the_directory_move(reader: Path, tmp_path: Path) -> None:
     assert f"no file of {reader.name} lies in {tmp_path}" in done.stderr
 
 
+def test_two_targets_of_one_name_are_refused(reader: Path) -> None:
+    """Their rows would both read “on lustre”."""
+    asked = [TAILRACE, "whatif", reader, "--target", "lustre", "--target", "lustre"]
+    done = subprocess.run(asked, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert "two of the targets are called lustre" in done.stderr
+
+
 def test_what_says_something_about_a_target_needs_one(reader: Path) -> None:
     asked = [TAILRACE, "whatif", reader, "--merge", "0"]
     done = subprocess.run(asked, capture_output=True, text=True)

@@ -12,7 +12,7 @@ from tailrace.errors import TailraceError
 from tailrace.names import printable
 from tailrace.output import print_json
 from tailrace.predict.change import Change, by_methods, default_changes
-from tailrace.predict.model import named
+from tailrace.predict.model import Model, named
 from tailrace.predict.waits import waits
 from tailrace.predict.whatif import NOTABLE, Prediction, Run
 from tailrace.store import opened_trace
@@ -33,7 +33,7 @@ def main(
 ) -> None:
     """`changes`: fields of Change that are made together, `moving`: those that say what moves to
     `targets` and how."""
-    models = [named(target) for target in targets]
+    models = _told_apart([named(target) for target in targets])
     for model in models if "stripes" in moving else ():
         model.striped(moving["stripes"])
     if stage is not None:
@@ -86,6 +86,17 @@ def main(
     else:
         caution = f"{told.caution}. " if told else ""
         _print(printable(trace.name), run.measured_s, predictions, caution)
+
+
+def _told_apart(models: list[Model]) -> list[Model]:
+    names = [model.name for model in models]
+    for name in names:
+        if names.count(name) > 1:
+            raise TailraceError(
+                f"two of the targets are called {name}, so their answers could not be told apart",
+                "name each model once, or change `name` in one of the files",
+            )
+    return models
 
 
 def of_ranks(
