@@ -354,10 +354,11 @@ static void take_counts(struct stream *own)
 }
 
 /* A thread that never used a file may be the one that ends the process, as Java's System.exit() has
- * one do: what there is to say of the others goes into a stream of its own. */
+ * one do: what there is to say of the others goes into a stream of its own. So does what the main
+ * thread computed while others wrote, which may have ended before it. */
 static struct stream *last_stream(void)
 {
-    bool others_only = !tailrace_stream && process.streams && thread_state == THREAD_NEW;
+    bool others_only = !tailrace_stream && process.threads && thread_state == THREAD_NEW;
     return others_only ? first_call() : tailrace_stream;
 }
 

@@ -172,6 +172,18 @@ static void thread(void)
     pthread_join(writer, NULL);
 }
 
+/* The main thread makes no call: it computes for 0.3 s. */
+static void thread_alone(void)
+{
+    pthread_t writer;
+    struct timespec ran = {0};
+    if (pthread_create(&writer, NULL, write_there, NULL))
+        fail("pthread_create");
+    while (ran.tv_sec == 0 && ran.tv_nsec < 300000000)
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ran);
+    pthread_join(writer, NULL);
+}
+
 /* Two threads at once run, or sleep, for 0.3 s each; the main one waits for them. */
 static void *run_there(void *asleep)
 {
@@ -255,11 +267,11 @@ int main(int arguments, char **words)
     static const struct {
         const char *name;
         void (*run)(void);
-    } programs[] = {{"uring", uring},     {"mapping", mapping},  {"privately", privately},
-                    {"little", little},   {"direct", direct},    {"again", again},
-                    {"reads", reads},     {"thread", thread},    {"forked", forked},
-                    {"shell", shell},     {"send", send},        {"asynchronous", asynchronous},
-                    {"workers", workers}, {"sleepers", sleepers}};
+    } programs[] = {{"uring", uring},     {"mapping", mapping},   {"privately", privately},
+                    {"little", little},   {"direct", direct},     {"again", again},
+                    {"reads", reads},     {"thread", thread},     {"forked", forked},
+                    {"shell", shell},     {"send", send},         {"asynchronous", asynchronous},
+                    {"workers", workers}, {"sleepers", sleepers}, {"thread_alone", thread_alone}};
     data = malloc(MIB);
     memset(data, 'x', MIB);
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)

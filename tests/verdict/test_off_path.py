@@ -81,6 +81,15 @@ def test_who_waits_for_threads_that_compute_is_told_so(off_path: Path, tmp_path:
     assert "perf record" in found.advice
 
 
+def test_what_the_main_thread_computes_without_a_call_is_in_the_run(off_path: Path, tmp_path: Path):
+    """It computes for 0.3 s, and the thread that writes meanwhile has ended by then or soon."""
+    run, _ = captured([off_path, "thread_alone"], tmp_path, dict(os.environ))
+    words = r"other threads move all 67\.1 MB and spend"
+    assert re.search(words, run.headline), run.headline
+    assert run.columns["rank"]["useful_ns"][0] >= 300_000_000
+    assert run.columns["rank"]["io_ns"][0] == 0
+
+
 def test_threads_that_sleep_too_are_not_said_to_run(off_path: Path, tmp_path: Path):
     run, _ = captured([off_path, "sleepers"], tmp_path, dict(os.environ))
     assert "main thread sleeps" in run.headline and "threads run" not in run.headline
