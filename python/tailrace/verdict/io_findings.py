@@ -67,17 +67,26 @@ def locks(evidence: Evidence) -> Finding | None:
     alone = evidence.ranks == 1
     waiting = "the program waits" if alone else "ranks wait"
     others = "" if alone else f" over {count(evidence.ranks, 'rank')}"
-    waited = use.waits_for_locks
+    file = evidence.named_file("lock")
+    taken = f"{calls} take {percent(share)} of the time"
     return Finding(
         Kind.LOCKS,
         f"{waiting} for file locks {percent(share)} of the time"
-        if waited
-        else f"{calls} take {percent(share)} of the time, without waiting for another",
+        if use.waits_for_locks
+        else taken
+        if _share_a_lock(evidence, file)
+        else f"{taken}, without waiting for another",
         f"{use.calls('lock'):,} calls of fcntl, flock and lockf, {nanoseconds(use.each_ns('lock'))}"
         f" each, {nanoseconds(time_ns)}{others}",
         share,
-        advice=advice(Kind.LOCKS, evidence.library_in(evidence.named_file("lock")), evidence.mpi),
+        advice=advice(Kind.LOCKS, evidence.library_in(file), evidence.mpi),
     )
+
+
+def _share_a_lock(evidence: Evidence, file: int | None) -> bool:
+    """They may wait for each other, if only for as long as it takes to write a few bytes."""
+    rows = () if file is None else evidence.users_of(file, "lock")
+    return len({int(evidence.file_rank["rank"][row]) for row in rows}) > 1
 
 
 def between_layers(evidence: Evidence) -> Finding | None:
