@@ -8,7 +8,7 @@ import pytest
 from tailrace.verdict.as_json import report
 from tailrace.verdict.evidence import Evidence
 from tailrace.verdict.headline import Verdict, judge
-from tests.python.columns import MILLISECOND, SECOND, Interval, Program, mpi, useful, write
+from tests.python.columns import MILLISECOND, SECOND, Program, asleep_for, mpi, useful, write
 
 MB = 1_000_000
 FINE = "I/O does not hold this run back (1.0 % of the run time); nothing else does either."
@@ -22,13 +22,6 @@ def _quiet(ranks: int = 2, size: int = 1000, **more: Any) -> Program:
 
 def _judged(program: Program) -> Verdict:
     return judge(Evidence(program.columns()))
-
-
-def _asleep(slept_s: float, ranks: int = 2, **meta: str) -> dict[str, Any]:
-    """What tells that main threads slept so long of their 990 ms of useful time."""
-    ran = ",".join([str(int((0.99 - slept_s) * SECOND))] * ranks)
-    meta = {"usage": "0 0 0 0 0", "ran_ns": ran} | meta
-    return {"meta": meta, "waited_ns": [(0, 0, 0)] * ranks}
 
 
 def test_processes_that_were_started_are_counted_and_nothing_is_fine_then():
@@ -118,7 +111,7 @@ def test_a_program_that_is_paged_in_used_no_other_way():
 
 
 def test_a_main_thread_that_sleeps_beside_processes_may_wait_for_them():
-    verdict = _judged(_quiet(ranks=1, **_asleep(0.9, ranks=1, unseen="processes=3")))
+    verdict = _judged(_quiet(ranks=1, **asleep_for(0.9, ranks=1, unseen="processes=3")))
     assert verdict.headline == (
         "I/O takes 1.0 % of this run as far as it was recorded. But the program started 3 other "
         "processes, which were not recorded, while the main thread sleeps 90.0 % of the run."
@@ -203,12 +196,12 @@ def test_file_calls_before_and_after_the_run_are_told():
 
 
 def test_a_main_thread_that_sleeps_is_no_computation():
-    verdict = _judged(_quiet(ranks=1, **_asleep(0.5, ranks=1)))
+    verdict = _judged(_quiet(ranks=1, **asleep_for(0.5, ranks=1)))
     assert verdict.headline == (
         "I/O does not hold this run back (1.0 % of the run time); the main thread sleeps 50.0 % of "
         "the run outside MPI and file calls."
     )
-    assert _judged(_quiet(**_asleep(0.03))).headline == FINE  # below 5 %
+    assert _judged(_quiet(**asleep_for(0.03))).headline == FINE  # below 5 %
 
 
 @pytest.mark.parametrize(
@@ -223,7 +216,7 @@ def test_a_main_thread_that_sleeps_is_no_computation():
 )
 def test_who_sleeps_may_wait_for_threads_and_processes_that_compute(meta: dict, said: str):
     """As bwa, 7z and make -j do."""
-    verdict = _judged(_quiet(ranks=1, **_asleep(0.5, ranks=1, **meta)))
+    verdict = _judged(_quiet(ranks=1, **asleep_for(0.5, ranks=1, **meta)))
     (found,) = [finding for finding in verdict.findings if finding.code == "sleep"]
     asleep = "the main thread sleeps 50.0 % of the run outside MPI and file calls"
     assert found.finding == f"{asleep}{said}"
@@ -242,7 +235,7 @@ def test_beside_sleep_it_stands_what_others_do_to_files_at_most(who: str, said: 
     """As the workers of joblib and scikit-learn: too little for a finding of its own."""
     others = {f"bytes_by_other_{who}": [MB]} if who else {}
     spent = [10 * MILLISECOND if who else 0]
-    verdict = _judged(_quiet(1, overlapped_io_ns=spent, others=others, **_asleep(0.5, ranks=1)))
+    verdict = _judged(_quiet(1, overlapped_io_ns=spent, others=others, **asleep_for(0.5, ranks=1)))
     (found,) = [finding for finding in verdict.findings if finding.code == "sleep"]
     assert found.evidence.endswith(f"what a thread waits for there{said}")
 
@@ -251,7 +244,7 @@ def test_who_removes_files_and_moves_no_byte_may_be_a_process():
     """As rm in a script, of which all processes are recorded."""
     spent = {"overlapped_io_ns": [300 * MILLISECOND]}
     for which, who in (("all", "Other processes or threads of the program"), ("", "Other threads")):
-        told = _asleep(0.9, 1, processes=which)
+        told = asleep_for(0.9, 1, processes=which)
         headline = _judged(_quiet(ranks=1, size=0, **spent, **told)).headline
         assert headline.startswith(f"{who} spend 300 ms in file calls")
 
@@ -332,49 +325,13 @@ def test_sleep_is_a_least_where_the_thread_may_have_run_inside_mpi():
     )
 
 
-def test_who_sleeps_between_look_ups_of_one_name_waits_for_it():
-    """Not where other calls on files are as many, nor of a name that is looked up now and then."""
-
-    def sleeping(*calls, **meta):
-        row = [useful(990 * MILLISECOND), *calls]
-        known = _asleep(0.9, ranks=1, **meta)
-        program = Program([row], SECOND, SECOND, 990 * MILLISECOND, **known)
-        return {finding.code: finding for finding in _judged(program).findings}["sleep"]
-
-    def look_ups(times):
-        return Interval("io", 5 * MILLISECOND, "stat", b"/run/flag", 0, times)
-
-    writes = write(5 * MILLISECOND, size=1000, calls=9000)
-    found = sleeping(look_ups(9000), write(5 * MILLISECOND, size=1000))
-    assert found.finding.endswith("outside MPI and file calls, and it looks flag up 9,000 times")
-    assert "inotify" in found.advice
-    assert "flag" not in sleeping(look_ups(9000), writes).finding
-    assert "flag" not in sleeping(look_ups(20)).finding
-    # What Python imports is not what the program does.
-    modules = Interval("io", 5 * MILLISECOND, "pread", b"/usr/lib/python3.11/os.py", 1000, 9000)
-    assert "flag" in sleeping(look_ups(9000), modules, exe="/usr/bin/python3.11").finding
-    assert "flag" not in sleeping(look_ups(9000), modules).finding
-
-
-@pytest.mark.parametrize(("slept_s", "named"), [(0.8, True), (0.3, False)])
-def test_who_waits_for_a_file_sleeps_less_than_who_makes_it(slept_s, named):
-    """Rank 0 sleeps for 0.9 s, while rank 1 looks again and again for the file."""
-    polls = Interval("io", 10 * MILLISECOND, "stat", b"/run/flag", 0, 900)
-    rows = [[useful(SECOND)], [useful(990 * MILLISECOND), polls]]
-    known = _asleep(0.9)
-    known["meta"]["ran_ns"] = f"{SECOND // 10},{int((0.99 - slept_s) * SECOND)}"
-    verdict = _judged(Program(rows, SECOND, SECOND, SECOND, **known))
-    (found,) = (finding for finding in verdict.findings if finding.code == "sleep")
-    assert found.finding.endswith(", and rank 1 looks flag up 900 times") == named
-
-
 def test_threads_that_call_mpi_veil_the_efficiencies():
     others = {
         "other_threads_in_mpi": [4, 4],
         "overlapped_mpi_calls": [8000, 8000],
         "overlapped_mpi_ns": [3600 * MILLISECOND] * 2,  # 0.9 s a thread
     }
-    verdict = _judged(_quiet(others=others, **_asleep(0.98)))
+    verdict = _judged(_quiet(others=others, **asleep_for(0.98)))
     assert verdict.headline == (
         "8 other threads spend 90.0 % of the run in MPI on average, in 16,000 calls, which no "
         "efficiency shows, while the ranks' main threads sleep 98.0 % of the run. I/O takes 1.0 % "
@@ -383,7 +340,7 @@ def test_threads_that_call_mpi_veil_the_efficiencies():
     assert "io_fine" not in [finding.code for finding in verdict.findings]
     few = others | {"overlapped_mpi_ns": [40 * MILLISECOND] * 2}  # 10 ms a thread
     assert _judged(_quiet(others=few)).headline == FINE
-    (rank, _) = report(_quiet(others=others, **_asleep(0.98)).columns())["per_rank"]
+    (rank, _) = report(_quiet(others=others, **asleep_for(0.98)).columns())["per_rank"]
     assert (rank["overlapped_mpi_s"], rank["overlapped_mpi_calls"]) == (3.6, 8000)
     assert rank["slept_s"] == pytest.approx(0.98)
 
@@ -398,19 +355,19 @@ def test_io_of_other_threads_is_named_and_hides_nothing_where_the_main_thread_wo
     )
     whole = _judged(_quiet(ranks=1, **(moved | {"size": 20 * MB})))
     assert "other threads move all 20.0 MB and spend 300 ms in file calls" in whole.headline
-    asleep = _judged(_quiet(ranks=1, **moved, **_asleep(0.9, ranks=1)))
+    asleep = _judged(_quiet(ranks=1, **moved, **asleep_for(0.9, ranks=1)))
     assert asleep.headline == (
         "Other threads move 20.0 MB of 30.0 MB and spend 300 ms in file calls, while the main "
         "thread sleeps 90.0 % of the run. I/O takes 1.0 % of this run as far as the main thread "
         "shows."
     )
     # However many sentences could end with the sleep, the first line says it once.
-    started = _asleep(0.9, ranks=1, unseen="processes=20")
+    started = asleep_for(0.9, ranks=1, unseen="processes=20")
     both = _judged(_quiet(ranks=1, **moved, **started)).headline
     assert both.count("the main thread sleeps 90.0 % of the run") == 1
     assert both.endswith("But the program started 20 other processes, which were not recorded.")
     # Of small writes it is said what takes the time; of large ones there is no more to say.
-    small = _quiet(ranks=1, **moved, **_asleep(0.9, ranks=1)).columns()
+    small = _quiet(ranks=1, **moved, **asleep_for(0.9, ranks=1)).columns()
     for table in ("files", "file_rank"):
         small[table] |= {"writes": np.array([30_000]), "writes_small": np.array([30_000])}
     verdict = judge(Evidence(small))
@@ -486,7 +443,7 @@ def test_who_sleeps_beside_a_mapped_file_alone_waits_for_its_pages():
 
     def advised(usage: str, unseen: str = "mmap=1") -> str:
         meta = {"unseen": unseen, "mapped_file": "/data/mesh.bin", "usage": usage}
-        findings = _judged(_quiet(ranks=1, **_asleep(0.5, 1, **meta))).findings
+        findings = _judged(_quiet(ranks=1, **asleep_for(0.5, 1, **meta))).findings
         return next(finding.advice for finding in findings if finding.code == "sleep")
 
     read = f"0 {64 * MB} 0 0 0"

@@ -49,6 +49,8 @@ EXCHANGE_SHARE = 0.5
 AS_LONG = 0.5
 # Who looks a name up many times, and does little else with files, waits for it.
 POLLING = 0.8
+# Who tries in vain to open it may do something while it is there, as under a lock.
+OPENED_IN_VAIN = 0.5
 WAYS_TO_POLL = {
     "open": "tries to open {}",
     "look_up": "looks {} up",
@@ -389,26 +391,38 @@ def _meanwhile_in_files(evidence: Evidence) -> str:
 
 
 def _polls(evidence: Evidence) -> str:
-    """`, and rank 1 looks flag up 6,512 times`: of the rank with most look-ups of those that sleep
-    about as long as the longest, where it does little else with files."""
+    """`, and rank 1 looks flag up 6,512 times`, or `tries in vain to open LOCK 508 times`: of the
+    rank with most such calls of those that sleep about as long as the longest, where it does little
+    else with files."""
     slept, table = slept_ns(evidence), evidence.file_rank
     if slept is None:
         return ""
-    # What Python does to start is none of what the program does.
-    file, by = (np.asarray(table[name], dtype=np.int64) for name in ("file", "rank"))
-    own = ~are_modules(evidence)[file]
-    looked_up = np.where(own, table["look_ups"], 0)
+    own, in_vain, tried = _tries(evidence)
     ranks = np.flatnonzero(slept >= AS_LONG * slept.max())
-    of_each = np.bincount(by, weights=looked_up, minlength=len(slept))
+    of_each = np.bincount(np.asarray(table["rank"], dtype=int), weights=tried, minlength=len(slept))
     rank = int(ranks[of_each[ranks].argmax()])
     rows = [row for row in evidence.rows_of_ranks([rank]) if own[row]]
-    look_ups = looked_up[rows]
-    times = int(look_ups.max(initial=0))
-    if times < MANY_POLLS or times < POLLING * sum_use(table, rows).calls(*KINDS):
+    if not rows:
         return ""
-    name = base_name(evidence.files["path"][table["file"][rows[int(look_ups.argmax())]]])
+    most = max(rows, key=lambda row: tried[row])
+    times, is_open = int(tried[most]), tried[most] == in_vain[most]
+    least = OPENED_IN_VAIN if is_open else POLLING
+    if times < MANY_POLLS or times < least * sum_use(table, rows).calls(*KINDS):
+        return ""
+    name = base_name(evidence.files["path"][table["file"][most]])
+    does = f"tries in vain to open {name}" if is_open else f"looks {name} up"
     who = "it" if evidence.ranks == 1 else f"rank {rank}"
-    return f", and {who} looks {name} up {times:,} times"
+    return f", and {who} {does} {times:,} times"
+
+
+def _tries(evidence: Evidence) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """By row of the table of files and ranks: whether it is the program's own, not what Python does
+    to start; how often it is opened and not closed; and that or look-ups, whichever are more."""
+    table = evidence.file_rank
+    own = ~are_modules(evidence)[np.asarray(table["file"], dtype=np.int64)]
+    opens, closes, look_ups = (np.asarray(table[name]) for name in ("opens", "closes", "look_ups"))
+    in_vain = np.where(own, np.clip(opens - closes, 0, None), 0)
+    return own, in_vain, np.maximum(np.where(own, look_ups, 0), in_vain)
 
 
 def capture_overhead(evidence: Evidence) -> Finding | None:
