@@ -36,15 +36,21 @@ def test_who_sleeps_between_look_ups_of_one_name_waits_for_it():
 
 
 @pytest.mark.parametrize(
-    ("opens", "closes", "named"),
-    [(558, 50, ", and it tries in vain to open LOCK 508 times"), (558, 558, ""), (60, 20, "")],
+    ("opens", "closes", "reads", "named"),
+    [
+        (558, 50, 0, ", and it tries in vain to open LOCK 508 times"),
+        (558, 558, 0, ""),
+        (558, 0, 558, ""),
+        (60, 20, 0, ""),
+    ],
 )
-def test_who_sleeps_between_opens_in_vain_waits_for_the_file(opens, closes, named):
+def test_who_sleeps_between_opens_in_vain_waits_for_the_file(opens, closes, reads, named):
     """A file by which processes take turns (`O_CREAT | O_EXCL`): 508 of 558 opens fail. Beside them
-    are 100 reads and writes of what it guards. Not where each opened file is closed, nor for 40."""
+    are 100 writes of what it guards. Not where each opened file is closed, or read, nor for 40."""
     calls = [
         Interval("io", MILLISECOND, name, b"/run/LOCK", 0, times)
-        for name, times in (("open", opens), ("close", closes))
+        for name, times in (("open", opens), ("close", closes), ("pread", reads))
+        if times
     ]
     guarded = write(8 * MILLISECOND, size=8, calls=100)
     row = [useful(990 * MILLISECOND), *calls, guarded]

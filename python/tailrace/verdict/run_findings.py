@@ -417,12 +417,13 @@ def _polls(evidence: Evidence) -> str:
 
 def _tries(evidence: Evidence) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """By row of the table of files and ranks: whether it is the program's own, not what Python does
-    to start; how often it is opened and not closed; and that or look-ups, whichever are more."""
+    to start; how often it is opened, and neither closed nor used; and that or look-ups, whichever
+    are more."""
     table = evidence.file_rank
     own = ~are_modules(evidence)[np.asarray(table["file"], dtype=np.int64)]
-    opens, closes, look_ups = (np.asarray(table[name]) for name in ("opens", "closes", "look_ups"))
-    in_vain = np.where(own, np.clip(opens - closes, 0, None), 0)
-    return own, in_vain, np.maximum(np.where(own, look_ups, 0), in_vain)
+    opened = np.maximum.reduce([np.asarray(table[name]) for name in ("closes", "reads", "writes")])
+    in_vain = np.where(own, np.clip(np.asarray(table["opens"]) - opened, 0, None), 0)
+    return own, in_vain, np.maximum(np.where(own, table["look_ups"], 0), in_vain)
 
 
 def capture_overhead(evidence: Evidence) -> Finding | None:
