@@ -50,6 +50,11 @@ def test_who_reads_and_writes_alone_exchanges_nothing_inside_mpiio():
     assert "exchanges the data" in between("MPI_File_write_at_all", 500, code="network")
 
 
+@pytest.mark.parametrize("function", ["MPI_File_open", "MPI_File_set_view"])
+def test_who_opens_files_again_and_again_has_no_aggregators_to_choose(function):
+    assert between(function, 500, code="network").startswith("open files and set views less often")
+
+
 @pytest.mark.parametrize(
     ("function", "calls", "size", "advised"),
     [

@@ -478,6 +478,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "or compute longer before the wait",
         "mpiio": "compare collective with independent calls, and numbers of aggregators (hint "
         "cb_nodes): MPI-IO itself exchanges the data",
+        "mpiio, set-up": "open files and set views less often: keep what is used again open",
         "mpiio, independent": "move more in each call of MPI-IO: what the library itself does in "
         "one takes as long for few bytes",
     },

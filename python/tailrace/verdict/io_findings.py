@@ -13,6 +13,7 @@ from tailrace.verdict.preallocation import is_most_of_io, preallocation
 from tailrace.verdict.requests import (
     MOVING_KINDS,
     MPIIO_CALL,
+    SETTING_UP,
     SMALL_BYTES,
     bytes_of_functions,
     calls_of,
@@ -37,8 +38,6 @@ BETWEEN_SHARE = 0.2
 NAMED_CALL_SHARE = 0.25
 # More often than this by each rank is in a loop.
 OFTEN = 3
-# What makes a file ready for reading and writing.
-SETTING_UP = ("MPI_File_open", "MPI_File_set_view", "MPI_File_close")
 
 
 def causes(evidence: Evidence) -> list[Finding]:

@@ -80,6 +80,8 @@ OTHERS = {
 NAMED_SHARE = 0.8
 # And not after what so few of them are.
 RARE = 0.01
+# What makes a file ready for reading and writing.
+SETTING_UP = ("MPI_File_open", "MPI_File_set_view", "MPI_File_close")
 MPIIO_CALL = re.compile(
     "MPI_File_(?P<begins>i?)(?P<kind>read|write)((?P<shared>_shared|_ordered)|(_at)?(?P<all>_all)?)"
 )

@@ -29,7 +29,16 @@ from tailrace.verdict.off_path import (
     who_else,
     who_runs_meanwhile,
 )
-from tailrace.verdict.requests import KINDS, MANY_EMPTY, MOVING_KINDS, VERBS, mpiio_ways, sum_use
+from tailrace.verdict.requests import (
+    KINDS,
+    MANY_EMPTY,
+    MOVING_KINDS,
+    SETTING_UP,
+    VERBS,
+    mpiio_ways,
+    sum_use,
+    sums_of,
+)
 from tailrace.verdict.routines import SLOWEST_BYTES_PER_S, output_routine_ns
 from tailrace.verdict.streams import slept_in_streams, streams, streams_ns
 
@@ -325,8 +334,11 @@ def _kind_of_transfer(evidence: Evidence, in_mpiio: float) -> str:
         return "one rank"
     if in_mpiio < EXCHANGE_SHARE:
         return kind_of_messages(evidence)
+    functions = evidence.columns["functions"]
+    ways = mpiio_ways(functions)
+    if sums_of(functions, SETTING_UP)[1] > sum(ways.values()):
+        return "mpiio, set-up"
     # a rank that reads and writes on its own exchanges nothing, and has no aggregator
-    ways = mpiio_ways(evidence.columns["functions"])
     alone = 2 * ways["independent"] > sum(ways.values())
     return "mpiio, independent" if alone else "mpiio"
 
