@@ -172,16 +172,18 @@ static void thread(void)
     pthread_join(writer, NULL);
 }
 
-/* The main thread makes no call: it computes for 0.3 s. */
+/* The main thread makes no call: it waits until the other has ended, and computes for 0.3 s. */
 static void thread_alone(void)
 {
     pthread_t writer;
-    struct timespec ran = {0};
+    struct timespec begin, now;
     if (pthread_create(&writer, NULL, write_there, NULL))
         fail("pthread_create");
-    while (ran.tv_sec == 0 && ran.tv_nsec < 300000000)
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &ran);
     pthread_join(writer, NULL);
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &begin);
+    do
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    while ((now.tv_sec - begin.tv_sec) * 1000000000 + now.tv_nsec - begin.tv_nsec < 300000000);
 }
 
 /* Two threads at once run, or sleep, for 0.3 s each; the main one waits for them. */
