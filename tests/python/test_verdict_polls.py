@@ -29,6 +29,9 @@ def test_who_sleeps_between_look_ups_of_one_name_waits_for_it():
     assert "inotify" in found.advice
     assert "flag" not in sleeping(look_ups(9000), writes).finding
     assert "flag" not in sleeping(look_ups(20)).finding
+    # Who reads where nothing is yet, as `tail -f` does, waits as well.
+    empty = sleeping(Interval("io", 10 * MILLISECOND, "pread", b"/run/log", 10, 900))
+    assert empty.finding.endswith(", and it reads nothing of log 900 times")
     # What Python imports is not what the program does.
     modules = Interval("io", 5 * MILLISECOND, "pread", b"/usr/lib/python3.11/os.py", 1000, 9000)
     assert "flag" in sleeping(look_ups(9000), modules, exe="/usr/bin/python3.11").finding

@@ -18,7 +18,7 @@ from tailrace.verdict.messages import (
     waits_for_all,
     waits_for_windows,
 )
-from tailrace.verdict.names_of_files import CLOSED, MANY_POLLS, are_modules
+from tailrace.verdict.names_of_files import MANY_POLLS, are_modules
 from tailrace.verdict.off_path import (
     asleep,
     overlapped_io_ns,
@@ -56,15 +56,15 @@ APART = ", apart from what other findings name"
 EXCHANGE_SHARE = 0.5
 # Who sleeps so much of what the longest sleeps may wait for it.
 AS_LONG = 0.5
-# Who looks a name up many times, and does little else with files, waits for it.
-POLLING = 0.8
-# Who tries in vain to open it may do something while it is there, as under a lock.
-OPENED_IN_VAIN = 0.5
+# Who asks for a file many times waits for it: how that is told, and what share of the rank's calls
+# it is at least. Who tries in vain to open it may do something while it is there, as under a lock.
 WAYS_TO_POLL = {
-    "open": "tries to open {}",
-    "look_up": "looks {} up",
-    "read": "reads nothing of {}",
+    "open": ("tries in vain to open {}", 0.5),
+    "look_up": ("looks {} up", 0.8),
+    "read": ("reads nothing of {}", 0.8),
 }
+# Who so mostly waits for a file is not at work.
+NOT_AT_WORK = 0.8
 # Where an even computation would spare nearly all of what uneven one costs, no file calls are in
 # its way.
 MOST_SPARED = 0.9
@@ -87,7 +87,11 @@ def imbalance(evidence: Evidence) -> Finding | None:
     if _is_mostly_named(evidence, named_ns, useful, longest):
         return None
     rank = int((evidence.computed_ns - named_ns).argmax())
-    polls = [poll for poll in _polls_of_files(evidence) if poll.rank != rank]
+    polls = [
+        poll
+        for poll in _polls_of_files(evidence)
+        if poll.rank != rank and poll.share >= NOT_AT_WORK
+    ]
     loss, spread = _spared(evidence, longest, polls)
     if evidence.share(loss) < NOTABLE_LOSS:
         return None
@@ -113,7 +117,7 @@ def imbalance(evidence: Evidence) -> Finding | None:
         f"{text}{apart}",
         f"useful time: {nanoseconds(useful[rank])} on rank {rank}, "
         f"{nanoseconds(int(mean_ns))} on average, {nanoseconds(useful[least])} on rank {least}"
-        f"{supposing}{_meanwhile_polled(evidence, polls)}",
+        f"{supposing}{_meanwhile_polled(polls)}",
         evidence.share(loss),
         f"{spread} would save at most {nanoseconds(int(loss))}{supposing}",
         to_seconds(loss),
@@ -147,41 +151,47 @@ def _is_mostly_named(
 
 
 class _Poll(NamedTuple):
-    """A rank opens a file in vain again and again, looks it up or reads nothing of it, and does
-    little else with files: it waits for another to make it, or to make it longer."""
+    """A rank opens a file in vain again and again, looks it up or reads nothing of it: it waits for
+    another to make it, or to make it longer."""
 
     rank: int
-    file: int
     does: str
     calls: int
+    # of all that the rank asks of files
+    share: float
     time_ns: int
 
 
 def _polls_of_files(evidence: Evidence) -> list[_Poll]:
+    """What Python does to start is none of what the program does."""
     table, found = evidence.file_rank, []
-    calls = {kind: np.asarray(table[KINDS[kind][0]]) for kind in WAYS_TO_POLL}
-    in_vain = {
-        "open": np.asarray(table["closes"]) < CLOSED * calls["open"],
-        "look_up": calls["look_up"] > 0,
-        "read": MANY_EMPTY * np.asarray(table["bytes_read"]) < calls["read"],
+    own = ~are_modules(evidence)[np.asarray(table["file"], dtype=np.int64)]
+    asked = {kind: np.asarray(table[KINDS[kind][0]]) for kind in WAYS_TO_POLL}
+    used = np.maximum.reduce([np.asarray(table[name]) for name in ("closes", "reads", "writes")])
+    empty = MANY_EMPTY * np.asarray(table["bytes_read"]) < asked["read"]
+    calls = {
+        "open": np.clip(asked["open"] - used, 0, None),
+        "look_up": asked["look_up"],
+        "read": np.where(empty, asked["read"], 0),
     }
-    for kind, does in WAYS_TO_POLL.items():
-        for row in np.flatnonzero(in_vain[kind] & (calls[kind] >= MANY_POLLS)):
-            rank, file = int(table["rank"][row]), int(table["file"][row])
-            whole = sum_use(table, evidence.rows_of_ranks([rank])).calls(*KINDS)
-            if calls[kind][row] >= POLLING * whole:
+    for kind, (does, least) in WAYS_TO_POLL.items():
+        for row in np.flatnonzero(own & (calls[kind] >= MANY_POLLS)):
+            rank, times = int(table["rank"][row]), int(calls[kind][row])
+            rows = [each for each in evidence.rows_of_ranks([rank]) if own[each]]
+            share = times / sum_use(table, rows).calls(*KINDS)
+            if share >= least:
+                name = base_name(evidence.files["path"][int(table["file"][row])])
                 time_ns = int(table[f"{kind}_ns"][row])
-                found.append(_Poll(rank, file, does, int(calls[kind][row]), time_ns))
+                found.append(_Poll(rank, does.format(name), times, share, time_ns))
     return found
 
 
-def _meanwhile_polled(evidence: Evidence, polls: list[_Poll]) -> str:
-    """`; rank 1 tries to open flag 6,512 times`: of the rank that spends most time so."""
+def _meanwhile_polled(polls: list[_Poll]) -> str:
+    """`; rank 1 tries in vain to open flag 6,512 times`: of the rank that spends most time so."""
     if not polls:
         return ""
     most = max(polls, key=lambda poll: poll.time_ns)
-    does = most.does.format(base_name(evidence.files["path"][most.file]))
-    return f"; rank {most.rank} {does} {most.calls:,} times"
+    return f"; rank {most.rank} {most.does} {most.calls:,} times"
 
 
 def _spared(evidence: Evidence, longest: float, polls: list[_Poll]) -> tuple[float, str]:
@@ -403,39 +413,17 @@ def _meanwhile_in_files(evidence: Evidence) -> str:
 
 
 def _polls(evidence: Evidence) -> str:
-    """`, and rank 1 looks flag up 6,512 times`, or `tries in vain to open LOCK 508 times`: of the
-    rank with most such calls of those that sleep about as long as the longest, where it does little
-    else with files."""
-    slept, table = slept_ns(evidence), evidence.file_rank
+    """`, and rank 1 looks flag up 6,512 times`: of the rank that does so most of those that sleep
+    about as long as the longest."""
+    slept = slept_ns(evidence)
     if slept is None:
         return ""
-    own, in_vain, tried = _tries(evidence)
-    ranks = np.flatnonzero(slept >= AS_LONG * slept.max())
-    of_each = np.bincount(np.asarray(table["rank"], dtype=int), weights=tried, minlength=len(slept))
-    rank = int(ranks[of_each[ranks].argmax()])
-    rows = [row for row in evidence.rows_of_ranks([rank]) if own[row]]
-    if not rows:
+    polls = [p for p in _polls_of_files(evidence) if slept[p.rank] >= AS_LONG * slept.max()]
+    if not polls:
         return ""
-    most = max(rows, key=lambda row: tried[row])
-    times, is_open = int(tried[most]), tried[most] == in_vain[most]
-    least = OPENED_IN_VAIN if is_open else POLLING
-    if times < MANY_POLLS or times < least * sum_use(table, rows).calls(*KINDS):
-        return ""
-    name = base_name(evidence.files["path"][table["file"][most]])
-    does = f"tries in vain to open {name}" if is_open else f"looks {name} up"
-    who = "it" if evidence.ranks == 1 else f"rank {rank}"
-    return f", and {who} {does} {times:,} times"
-
-
-def _tries(evidence: Evidence) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """By row of the table of files and ranks: whether it is the program's own, not what Python does
-    to start; how often it is opened, and neither closed nor used; and that or look-ups, whichever
-    are more."""
-    table = evidence.file_rank
-    own = ~are_modules(evidence)[np.asarray(table["file"], dtype=np.int64)]
-    opened = np.maximum.reduce([np.asarray(table[name]) for name in ("closes", "reads", "writes")])
-    in_vain = np.where(own, np.clip(np.asarray(table["opens"]) - opened, 0, None), 0)
-    return own, in_vain, np.maximum(np.where(own, table["look_ups"], 0), in_vain)
+    most = max(polls, key=lambda poll: poll.calls)
+    who = "it" if evidence.ranks == 1 else f"rank {most.rank}"
+    return f", and {who} {most.does} {most.calls:,} times"
 
 
 def capture_overhead(evidence: Evidence) -> Finding | None:
