@@ -121,8 +121,6 @@ pub(crate) fn parameters(model: &Bound<'_, PyDict>) -> PyResult<Parameters> {
         "always" => Rereads::Always,
         other => return Err(PyValueError::new_err(format!("rereads cannot be {other:?}"))),
     };
-    let lock_after_write =
-        optional(model, "lock_after_write", |time| time.extract())?.unwrap_or(0.);
     Ok(Parameters {
         calls: costs,
         create: optional(model, "create", |time| time.extract())?
@@ -132,11 +130,11 @@ pub(crate) fn parameters(model: &Bound<'_, PyDict>) -> PyResult<Parameters> {
         cached_read: number("cached_read")?,
         scattered_write: number("scattered_write")?,
         synchronize_clean: number("synchronize_clean")?,
-        lock_after_write,
+        lock_after_write: optional(model, "lock_after_write", |time| time.extract())?.unwrap_or(0.),
         lock_after_write_unwaited: optional(model, "lock_after_write_unwaited", |time| {
             time.extract()
         })?
-        .unwrap_or(lock_after_write),
+        .unwrap_or(0.),
         sent_write: number("sent_write")?,
         sent_scattered_write: number("sent_scattered_write")?,
         arrival: number("arrival")?,
