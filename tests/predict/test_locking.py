@@ -55,6 +55,15 @@ def test_who_waits_for_nobody_is_measured_apart(model: Model) -> None:
     assert locking.lock_after_write(rounds, model).value == pytest.approx(1.9e-3)
 
 
+def test_what_several_take_is_told_where_both_ways_were_measured() -> None:
+    """In any round, and not in the same."""
+    several = locking._several()
+    step, at_once = {f"locked_by_{several}": 4e-3}, {f"locked_unwaited_by_{several}": 3e-3}
+    assert locking.are_told([{"locked_by_1": 1e-3} | step, at_once])
+    assert not locking.are_told([step, step])
+    assert not locking.are_told([at_once])
+
+
 def test_a_model_takes_as_much_for_a_write_under_locks(model: Model) -> None:
     """1.4 ms, and 1.9 more when the second lock, which gives the first back, follows the write;
     the next step's first lock follows none."""
