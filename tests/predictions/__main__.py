@@ -14,6 +14,7 @@ from pathlib import Path
 
 from tailrace.predict.model import Model, load
 
+from ..conftest import ROOT
 from . import machine
 from .cases import CASES, Case
 from .machine import Bed, calibrate, record
@@ -26,7 +27,8 @@ def main() -> None:
     chosen = _chosen()
     cases = [case for case in CASES if chosen.only in case.name]
     beds = machine.beds(chosen.beds, chosen.slow)
-    with tempfile.TemporaryDirectory(prefix="predictions-") as place:
+    # nodes have /tmp of their own
+    with tempfile.TemporaryDirectory(prefix="predictions-", dir=ROOT / "build") as place:
         folder = Path(place)
         models, held_out = _models(beds, chosen, chosen.models or folder)
         families = _families(cases)[: chosen.families]

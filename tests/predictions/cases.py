@@ -22,17 +22,25 @@ class Case:
     cache: Cache = "cold"
     # Where it is measured; everywhere if none is named.
     beds: tuple[str, ...] = ()
+    # On nodes of the test bed's cluster; 0: all ranks on this machine, behind one client.
+    ranks_per_node: int = 0
+
+    @property
+    def nodes(self) -> int:
+        return self.ranks // self.ranks_per_node if self.ranks_per_node else 0
 
     @property
     def name(self) -> str:
+        nodes = f" on {self.nodes} node{'s' * (self.nodes > 1)}" if self.nodes else ""
         warm = ", warm" if self.cache == "warm" else ""
         size = " ".join((self.size, *self.changes))
-        return f"{self.workload} {size}, {self.method} {self.format}, {self.ranks}{warm}"
+        return f"{self.workload} {size}, {self.method} {self.format}, {self.ranks}{nodes}{warm}"
 
     @property
     def family(self) -> tuple[str, ...]:
         """Cases of one are measured in turns: they differ in method, ranks or cache alone."""
-        return self.workload, self.size, self.format, *self.changes
+        each = str(self.ranks_per_node)
+        return self.workload, self.size, self.format, each, *self.changes
 
     def options(self) -> list[str]:
         """Of `tailrace bench`."""
@@ -98,6 +106,33 @@ CASES = (
     *on(
         (1, 2, 3, 4),
         Case("wrf", "small", 2, "independent", "mpiio", ("steps=2",), beds=OVER_LINKS),
+    ),
+    # Up to sixteen on eight nodes, each with a client and a link of its own.
+    *on(
+        (2, 4, 8, 16),
+        Case(
+            "cgns",
+            "write50",
+            2,
+            "independent",
+            "cgns",
+            ("iterations=1",),
+            beds=OVER_LINKS,
+            ranks_per_node=2,
+        ),
+    ),
+    *on(
+        (2, 4, 8, 16),
+        Case(
+            "wrf",
+            "small",
+            2,
+            "independent",
+            "mpiio",
+            ("steps=2",),
+            beds=OVER_LINKS,
+            ranks_per_node=2,
+        ),
     ),
     # These take minutes, or change little.
     *on((1, 2, 3, 4), Case("cmaq", "small", 2, "serial", "netcdf3")),

@@ -5,17 +5,21 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import tailrace
+from tailrace.bench import launcher
+from tailrace.bench.placement import Placement
+from tailrace.study.running.placing import CLUSTER, nodes
 from tailrace.units import to_seconds
 
 from ..conftest import ROOT
@@ -29,6 +33,7 @@ MOST_LOAD = 0.15
 PROBE_S = 0.15
 PATIENCE_S = 1800.0
 LONGEST_RUN_S = 300.0
+NODES = 8
 
 
 @dataclass(frozen=True)
@@ -51,7 +56,9 @@ class Bed:
 
 
 def beds(names: list[str], slow: list[str]) -> list[Bed]:
-    """Brings them up. `slow`: which of them are also measured with slower links."""
+    """Brings them up, and the nodes of a cluster. `slow`: which of them are also measured with
+    slower links."""
+    up = _up([*names, CLUSTER], RATE, "--nodes", str(NODES))
     found = [
         Bed(
             each["name"],
@@ -59,15 +66,16 @@ def beds(names: list[str], slow: list[str]) -> list[Bed]:
             tuple(each.get("environment", {}).items()),
             each["file_system"],
         )
-        for each in _up(names, RATE)
+        for each in up
+        if each["name"] != CLUSTER
     ]
     return [*found, *(replace(bed, rate=SLOW_RATE) for bed in found if bed.bed in slow)]
 
 
-def _up(names: list[str], rate: str) -> list[dict[str, Any]]:
+def _up(names: list[str], rate: str, *options: str) -> list[dict[str, Any]]:
     """Beds that are up get links of that rate."""
     command = [sys.executable, str(ROOT / "testbed" / "testbed"), "up", *names]
-    command += ["--rate", rate, "--json"]
+    command += ["--rate", rate, "--json", *options]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
     if done.returncode:
         sys.exit("the test bed did not come up: its own words stand above")
@@ -120,10 +128,11 @@ def record(case: Case, bed: Bed, into: Path) -> Recorded:
 
 def _run(case: Case, bed: Bed, into: Path) -> Path:
     place = Path(tempfile.mkdtemp(dir=into, prefix=f"{bed.name}-"))
+    launched, environment = _launched(case)
     done = subprocess.run(
-        [TAILRACE, "bench", *case.options(), "--dir", bed.directory, "--capture"],
+        [TAILRACE, "bench", *case.options(), "--dir", bed.directory, "--capture", *launched],
         cwd=place,
-        env={**os.environ, **dict(bed.environment)},
+        env={**os.environ, **dict(bed.environment), **environment},
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
@@ -133,6 +142,16 @@ def _run(case: Case, bed: Bed, into: Path) -> Path:
         raise RuntimeError(f"{case.name} on {bed.name} failed:\n{done.stderr}")
     (trace,) = place.rglob("*.tailrace")
     return trace
+
+
+def _launched(case: Case) -> tuple[list[str], Mapping[str, str]]:
+    """On nodes: the launcher that starts ranks there, and what it reads."""
+    if not case.nodes:
+        return [], {}
+    placement = Placement(case.nodes, case.ranks_per_node, nodes(()))
+    found = launcher.find(None)
+    words = placement.launcher(found.words, found.mpi.soname)
+    return ["--mpiexec", shlex.join(words)], placement.environment()
 
 
 def quiet(deadline: float) -> float:

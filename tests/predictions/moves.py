@@ -90,8 +90,10 @@ def _is_on(case: Case, bed: Bed) -> bool:
 
 
 def moves(places: Sequence[Place]) -> Iterator[Move]:
-    """All whose base and target differ in one thing."""
-    for base, target in permutations(places, 2):
+    """All whose base and target differ in one thing. On nodes only more ranks are asked of: models
+    are of one client."""
+    alone = [place for place in places if not place.case.nodes]
+    for base, target in permutations(alone, 2):
         if (kind := _kind(base, target)) is not None:
             yield Move(kind, base, target)
     yield from _more_ranks(places)

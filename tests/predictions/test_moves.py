@@ -55,6 +55,20 @@ def test_more_ranks_are_asked_of_all_numbers_below() -> None:
     assert not list(moves([Place(case, NFS) for case in cases]))
 
 
+def test_on_nodes_only_more_ranks_are_asked_of_and_only_those_of_nodes() -> None:
+    there = [replace(SERIAL, ranks=ranks, ranks_per_node=2) for ranks in (2, 4, 8, 16)]
+    here = [replace(SERIAL, ranks=ranks) for ranks in (1, 2)]
+    assert [case.nodes for case in (*there, *here)] == [1, 2, 4, 8, 0, 0]
+    found = list(moves([Place(case, bed) for case in (*there, *here) for bed in (NFS, LOCAL)]))
+    told = Counter((move.kind, move.base.case.name, move.target.case.name) for move in found)
+    # two places of one rank and two of two differ in the file system; laws are of each bed
+    eight, sixteen = there[2].name, there[3].name
+    assert told[("ranks", eight, sixteen)] == 2 and "16 on 8 nodes" in sixteen
+    assert sum(told.values()) == 6 and all(
+        not move.base.case.nodes or move.kind == "ranks" for move in found
+    )
+
+
 def test_files_that_the_client_knows_already_are_a_change() -> None:
     warm = replace(SERIAL, cache="warm")
     kinds = [move.kind for move in moves([Place(SERIAL, NFS), Place(warm, NFS)])]
@@ -65,4 +79,4 @@ def test_short_runs_tell_of_more_ranks_on_each_kind_of_file_system() -> None:
     beds = [NFS, LOCAL, replace(NFS, bed="striped")]
     short = [case for case in CASES if case.workload in {"cgns", "wrf"}]
     found = [move for move in moves(places(short, beds)) if move.kind == "ranks"]
-    assert Counter(move.base.bed.bed for move in found) == {"nfs": 3, "striped": 3, "local": 1}
+    assert Counter(move.base.bed.bed for move in found) == {"nfs": 5, "striped": 5, "local": 1}

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tailrace.bench.launcher import OPEN_MPI
+from tailrace.bench.placement import Placement
+from tailrace.capture.launch import spans_nodes
 from tailrace.errors import TailraceError
 from tailrace.study.running import placing, testbed
 
@@ -34,6 +37,16 @@ def test_ranks_are_not_placed_on_a_broken_cluster(monkeypatch: pytest.MonkeyPatc
     placing.nodes.cache_clear()
     with pytest.raises(TailraceError, match="cluster of the test bed is broken: the client of"):
         placing.nodes(())
+    placing.nodes.cache_clear()
+
+
+def test_capture_sees_that_ranks_start_on_several_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind python, the launcher was an argument of somebody's program, and streams stayed on the
+    nodes."""
+    monkeypatch.setattr(testbed, "status", lambda: beds("up"))
+    placing.nodes.cache_clear()
+    placed = Placement(1, 2, placing.nodes(()))
+    assert spans_nodes([*placed.launcher(("mpiexec",), OPEN_MPI), "-n", "2", "ls"])
     placing.nodes.cache_clear()
 
 

@@ -1,7 +1,6 @@
 """Which nodes a study's ranks are placed on, and how a combination's are."""
 
 import os
-import sys
 from functools import lru_cache
 
 from tailrace.bench.placement import IN_A_JOB, Nodes, Placement
@@ -28,5 +27,5 @@ def nodes(named: tuple[str, ...]) -> Nodes:
     bed = testbed.usable(CLUSTER)
     if bed is None:
         return Nodes()
-    enter = (sys.executable, str(testbed.COMMAND), "enter", *testbed.directory_words())
+    enter = (str(testbed.COMMAND), "enter", *testbed.directory_words())
     return Nodes(tuple(bed["hosts"]), bed["ssh"], enter)
