@@ -74,6 +74,7 @@ def _head(beds: Iterable[Bed], rounds: int) -> dict[str, str]:
         "when": f"{datetime.now(UTC):%Y-%m-%d}",
         "machine": f"{os.cpu_count()} cores, {platform.machine()}, Linux {platform.release()}",
         **{bed.name: f"{bed.is_what}, links of {bed.rate}" for bed in beds},
+        "nodes": f"{machine.NODES}, each with a client and a link of {machine.RATE}",
         "rounds": str(rounds),
     }
 
