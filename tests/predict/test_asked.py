@@ -13,10 +13,12 @@ from tailrace.predict.ranks import PARTS, Runs
 RANKS = np.asarray([1.0, 2.0, 3.0])
 
 
-def runs(files_s: np.ndarray, counts: dict[str, np.ndarray] | None) -> Runs:
-    parts = np.column_stack([files_s if part == "files" else 0 * RANKS for part in PARTS])
-    known = counts and Asked(RANKS, {kind: counts.get(kind, 0 * RANKS) for kind in KINDS})
-    return Runs(RANKS, parts, waited=False, of_files=0.01, asked=known or None)
+def runs(
+    files_s: np.ndarray, counts: dict[str, np.ndarray] | None, ranks: np.ndarray = RANKS
+) -> Runs:
+    parts = np.column_stack([files_s if part == "files" else 0 * ranks for part in PARTS])
+    known = counts and Asked(ranks, {kind: counts.get(kind, 0 * ranks) for kind in KINDS})
+    return Runs(ranks, parts, waited=False, of_files=0.01, asked=known or None)
 
 
 def test_locks_that_only_sharing_ranks_take_are_told_from_bytes() -> None:
@@ -42,6 +44,16 @@ def test_reading_to_write_back_counts_where_one_way_is_shared() -> None:
     told = runs(times_s, counts).predict(4)
     assert told.predicted_s == pytest.approx(7)
     assert "files: 70.0 MB moved at 10.0 MB/s on 4 ranks" in told.change.assumes
+
+
+def test_what_ranks_do_from_some_number_on_is_not_level() -> None:
+    """Two ranks cut a grid in one direction and read 110 times in all; four and eight cut it in
+    two, and each reads 200 times: sixteen read 3,200 times, 2.5 ms each. No law of all three
+    numbers is near, and of sixteen the level one said as many reads as of eight, 4 s."""
+    numbers = np.asarray([2.0, 4.0, 8.0])
+    reads = {"reads": np.asarray([110.0, 800.0, 1600.0]), "bytes_written": 1e6 + 0 * numbers}
+    told = runs(reads["reads"] * 2.5e-3, reads, numbers).predict(16)
+    assert told.predicted_s == pytest.approx(8, rel=0.01)
 
 
 def test_level_times_stay_level_whatever_is_asked() -> None:

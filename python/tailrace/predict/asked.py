@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tailrace.predict.cuts import Cut
-from tailrace.predict.laws import FORMS, FURTHER, SHARED, Form, fitted
+from tailrace.predict.laws import FORMS, FURTHER, SHARED, Form, fitted, from_some_on
 from tailrace.predict.spread import RUN_NOISE
 from tailrace.units import byte_count, count, rate, seconds
 
@@ -104,12 +104,13 @@ def _expected(runs: Asked, kinds: Sequence[str], wanted: int) -> Between:
     How a program cuts its data differs by about as much as runs do: parts of a grid are not equal,
     and three ranks cut it another way than four."""
     total = np.zeros(3)
+    forms = (*FORMS, *FURTHER, *SHARED, *from_some_on(runs.ranks))
     for kind in kinds:
         counts = runs.by_kind[kind]
         if not counts.any():
             continue
         noise = RUN_NOISE * np.maximum(counts, LITTLE * counts.max())
-        found = fitted(runs.ranks, counts, noise, forms=(*FORMS, *FURTHER, *SHARED))
+        found = fitted(runs.ranks, counts, noise, forms=forms)
         low, high = found.between(wanted)
         ends = np.asarray([low, float(found.best.at(wanted)), high])
         total += np.maximum(ends + found.beyond_law, 0.0)

@@ -82,6 +82,21 @@ SHARED = (Form(" n if n > 1", lambda ranks: np.where(ranks > 1, ranks, 0.0)),)
 STEEP = (*(_power(exponent, 1) for exponent in (0.5, 1.0)), _power(1.5), _power(2.0))
 
 
+def from_some_on(ranks: np.ndarray) -> tuple[Form, ...]:
+    """What each does beyond so many ranks as some run had, and up to them all do together: a grid
+    comes to be cut in two directions, and what lies between its data is read. Two runs at least are
+    beyond, since one fits whatever it counts."""
+    return tuple(map(_beyond, map(float, ranks[:-2])))
+
+
+def _beyond(number: float) -> Form:
+    return Form(
+        f" n if n > {number:g}",
+        lambda ranks: np.where(np.asarray(ranks) > number, ranks, 0.0),
+        base=lambda ranks: np.where(np.asarray(ranks) > number, 0.0, 1.0),
+    )
+
+
 class Law(NamedTuple):
     """`constant` times the form's base + `factor` times its term, s; or the larger of the two."""
 
