@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -218,6 +219,8 @@ PYTHON = {
     "replace_record": Expected(1, r"60 (fsyncs|renames) of \S+ \S+ each", ""),
     "compute_only": Expected(1, NO_IO, "", (*ALL_OF_IO, "network")),
 }
+# What is there before the run, by another of these programs.
+BEFORE = {"list_directory": "make_names"}
 # What the sentence about the same program on one rank and on two gives as the reason.
 SCALING = {
     "lines_of_one": r"I/O balance efficiency falls from [\d.]+ % to [\d.]+ %",
@@ -227,7 +230,7 @@ SCALING = {
 
 
 def recorded(command: Sequence[str | Path], folder: Path, environment: dict[str, str]) -> Run:
-    (folder / "files").mkdir()
+    (folder / "files").mkdir(exist_ok=True)
     run, _ = captured([*command, folder / "files"], folder, environment)
     return run
 
@@ -279,4 +282,8 @@ def test_in_python_under_mpi(mpi: Mpi, modules: Path, name: str, tmp_path: Path)
 @pytest.mark.parametrize("name", PYTHON)
 def test_in_python(name: str, tmp_path: Path):
     command = [sys.executable, PROGRAMS, name]
+    if name in BEFORE:
+        (tmp_path / "files").mkdir()
+        before = [sys.executable, PROGRAMS, BEFORE[name], tmp_path / "files"]
+        subprocess.run(before, check=True)
     check(recorded(command, tmp_path, dict(os.environ)), PYTHON[name])
