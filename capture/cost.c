@@ -5,7 +5,8 @@
  * begin to the call's, and from the call's end to the record's. It stands for those before it; at
  * first every call is timed, because the first ones are the slowest. 251 is a prime: a loop of a
  * few calls must not always be timed at the same one. What is rare and long (a new window, the
- * records that are due, a call path that is unwound) is timed each time.
+ * records that are due, a call path that is unwound) is timed each time. The program would wait for
+ * a processor without capture, too: that is none of its time, wherever the wait falls.
  */
 #include "process.h"
 #include "record.h"
@@ -20,6 +21,11 @@ enum {
     SHORTEST_MAX_PER_S = 500000,
     SMOOTHING = 16,
 };
+
+static uint64_t ticks_of_ns(uint64_t ns)
+{
+    return (uint64_t)((double)ns * (double)clock_ticks_per_s() / 1e9);
+}
 
 static uint64_t without_interruption(struct cost_sample *sample, uint64_t ticks)
 {
@@ -73,15 +79,33 @@ void cost_end(struct stream *stream, uint64_t end)
     tell(stream);
 }
 
-void cost_rare(struct stream *stream, uint64_t since)
+void cost_due(struct stream *stream, uint64_t since)
 {
-    stream->cost.rare += clock_now() - since;
+    stream->cost.rare += without_interruption(&stream->cost.due, clock_now() - since);
+    tell(stream);
+}
+
+struct cost_begun cost_rare_begins(void)
+{
+    struct cost_begun begun = {0, 0};
+    processor_delay(&begun.delay_ns);
+    begun.ticks = clock_now();
+    return begun;
+}
+
+/* Where the kernel does not say for how long the thread waited, waits count. */
+void cost_rare_ends(struct stream *stream, struct cost_begun begun)
+{
+    uint64_t ticks = clock_now() - begun.ticks, delay_ns = begun.delay_ns;
+    processor_delay(&delay_ns);
+    uint64_t waited = ticks_of_ns(delay_ns - begun.delay_ns);
+    stream->cost.rare += waited < ticks ? ticks - waited : 0;
     tell(stream);
 }
 
 void cost_spent(struct stream *stream, uint64_t ran_ns)
 {
-    stream->cost.rare += (uint64_t)((double)ran_ns * (double)clock_ticks_per_s() / 1e9);
+    stream->cost.rare += ticks_of_ns(ran_ns);
     tell(stream);
 }
 

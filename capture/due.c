@@ -37,5 +37,5 @@ void encode_due(struct stream *stream, uint64_t now)
         encode_counters(stream);
     }
     stream_set_due(stream);
-    cost_rare(stream, begin);
+    cost_due(stream, begin);
 }

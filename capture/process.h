@@ -151,8 +151,13 @@ unsigned calibrate_count_cost(void);
 
 /* --- cost.c --- */
 FEW_CALLS void cost_end(struct stream *stream, uint64_t end);
-void cost_rare(struct stream *stream, uint64_t since); /* something long, each time */
-/* The same, where it is known for how long the thread ran: not what it waited for a processor. */
+void cost_due(struct stream *stream, uint64_t since); /* the records that are due, each time */
+/* Something long, each time: what it waits for a disk is in it, and for a processor is not. */
+struct cost_begun {
+    uint64_t ticks, delay_ns;
+} cost_rare_begins(void);
+void cost_rare_ends(struct stream *stream, struct cost_begun begun);
+/* The same, where it is known for how long the thread ran. */
 void cost_spent(struct stream *stream, uint64_t ran_ns);
 void cost_counted(struct stream *stream, uint32_t calls);
 
@@ -168,6 +173,7 @@ void processor_begins(void);                   /* the process begins, as far as 
 void encode_first_wait(struct stream *stream); /* of a stream that begins with the process */
 void encode_wait(struct stream *stream, bool last);
 void processor_describe(void);
+bool processor_delay(uint64_t *delay_ns); /* for which the calling thread waited so far */
 bool processor_delay_of(int thread, uint64_t *delay_ns); /* of this process */
 
 /* --- usage.c: what the kernel counts of the process in the run. --- */

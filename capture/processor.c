@@ -42,7 +42,7 @@ static bool read_delay_from(const char *path, uint64_t *delay_ns)
     return true;
 }
 
-static bool read_run_delay(uint64_t *delay_ns)
+bool processor_delay(uint64_t *delay_ns)
 {
     return read_delay_from("/proc/thread-self/schedstat", delay_ns);
 }
@@ -58,7 +58,7 @@ bool processor_delay_of(int thread, uint64_t *delay_ns)
 void processor_begins(void)
 {
     uint64_t now = clock_now();
-    if (!getenv("TAILRACE_COUNTERS") && read_run_delay(&process.begun_delay_ns))
+    if (!getenv("TAILRACE_COUNTERS") && processor_delay(&process.begun_delay_ns))
         process.begun = now;
 }
 
@@ -127,7 +127,7 @@ void encode_wait(struct stream *stream, bool last)
         return;
     }
     processor->due = begin + clock_ticks_per_s() / RETRIES_PER_S;
-    if (!read_run_delay(&delay_ns))
+    if (!processor_delay(&delay_ns))
         return;
     processor->due = next_due(processor, begin, clock_now());
     sample(stream, begin, delay_ns, last);

@@ -313,11 +313,11 @@ bool stream_grow(struct stream *stream, size_t bytes)
 {
     if (!stream->path[0])
         return false; /* in memory, for the calibration */
-    uint64_t begin = clock_now();
+    struct cost_begun begun = cost_rare_begins();
     int error = touch(stream, bytes) ? 0 : next_window(stream, bytes);
     if (error)
         stop(stream, error);
-    cost_rare(stream, begin);
+    cost_rare_ends(stream, begun);
     return !error;
 }
 

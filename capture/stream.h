@@ -119,7 +119,7 @@ struct cost_sample {
 };
 
 struct cost {
-    struct cost_sample begin, end;
+    struct cost_sample begin, end, due; /* of those due each is timed */
     uint64_t rare; /* ticks of what is timed each time, and what they were at the last sample */
     uint64_t rare_seen;
     uint64_t counted; /* calls that were only counted */

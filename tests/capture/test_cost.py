@@ -73,17 +73,35 @@ print(used.ru_utime + used.ru_stime)
 """
 
 
-@pytest.mark.measured("what capture takes beside what the program ran")
-def test_waits_for_a_processor_are_not_capture_s(capture):
-    """Four others want the only processor: a call path takes long to unwind, by the clock."""
-    spin = [sys.executable, "-c", "while True: pass"]
+@contextlib.contextmanager
+def crowded():
+    """Four others want the only processor. Gives what a command begins with to run there."""
     alone = ["taskset", "-c", "0"]
     with contextlib.ExitStack() as ended:
         for _ in range(4):
-            other = subprocess.Popen([*alone, *spin])
+            other = subprocess.Popen([*alone, sys.executable, "-c", "while True: pass"])
             ended.callback(other.wait)
             ended.callback(other.kill)
+        yield alone
+
+
+@pytest.mark.measured("what capture takes beside what the program ran")
+def test_waits_for_a_processor_are_not_capture_s(capture):
+    """A call path takes long to unwind, by the clock."""
+    with crowded() as alone:
         python = os.path.realpath(sys.executable)
         done = capture(*alone, python, "-c", IMPORTS, TAILRACE_PROGRAM=python)
     header = done.streams[0].header
     assert 0 < header["own_ticks"] / header["ticks_per_s"] < 0.7 * float(done.stdout)
+
+
+@pytest.mark.measured("what capture takes beside what the program ran")
+def test_waits_where_a_stream_grows_are_not_capture_s(program, capture):
+    """Each name is 4 kB of the stream, so that it grows at every 16th call, and much of what the
+    program runs is that. Of five on one processor each waits four times as long as it runs: with
+    these waits capture would have taken longer than the program ran, all in all."""
+    names = program("long_names")
+    with crowded() as alone:
+        done = capture(*alone, names, 20_000, TAILRACE_PROGRAM=str(names))
+    header = done.streams[0].header
+    assert 0 < header["own_ticks"] / header["ticks_per_s"] < float(done.stdout)
