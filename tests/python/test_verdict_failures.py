@@ -82,3 +82,19 @@ def test_writes_that_failed_are_in_no_average():
     assert evidence_where(10).startswith(few)
     many = "500 writes of 2.00 MB on average, 1.80 ms each, 1.00 GB/s; 500 more failed;"
     assert evidence_where(500).startswith(many)
+
+
+@pytest.mark.parametrize(
+    ("made", "what"),
+    [
+        ([], "close"),
+        (["MPI_File_preallocate"], "close or preallocate"),
+        (["MPI_File_sync", "MPI_File_set_size"], "close, synchronise or set the size of"),
+    ],
+)
+def test_only_calls_that_the_program_makes_can_have_failed(made: list[str], what: str):
+    """20 of each rank's failed that neither open nor move; these are counted together."""
+    failed = write(5 * MILLISECOND, PATH, 4096, failed_mpiio=("others", 20, 4096))
+    names = ["MPI_File_close", *made]
+    calls = [Interval("mpi", MILLISECOND, name, layer="mpiio") for name in names]
+    assert f"40 MPI-IO calls to {what} out.dat failed." in judged(failed, *calls).headline

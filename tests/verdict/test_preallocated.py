@@ -37,6 +37,26 @@ def test_what_writes_for_all_is_named(mpi: Mpi, tmp_path: Path):
     assert not any("write_at_all" in finding.advice for finding in run.findings)
 
 
+def test_each_rank_that_preallocates_a_file_of_its_own_makes_no_other_wait(
+    mpi: Mpi, tmp_path: Path
+):
+    """Three files of 300 MiB."""
+    run = ran("own", mpi, tmp_path)
+    said = r"MPI_File_preallocate, which (writes 944 MB of|allocates) 3 files, takes [\d.]+ % of"
+    assert re.search(said, run.headline), run.headline
+    (room,) = [finding for finding in run.findings if finding.code == "preallocation"]
+    assert not room.ranks
+
+
+def test_ranks_that_write_as_much_are_not_uneven_where_one_preallocates(mpi: Mpi, tmp_path: Path):
+    """Each writes 100 MiB, and one of them the first 60 MiB before that: a third of what is written
+    there in all is its part without these, and two fifths with them."""
+    run = ran("evenly", mpi, tmp_path)
+    codes = {finding.code for finding in run.findings}
+    assert not {"uneven_bytes", "uneven_calls", "straggler", "serial_writer"} & codes, run.headline
+    assert not re.search("preallocate, which .* on rank", run.headline), run.headline
+
+
 def test_other_writes_that_ranks_wait_for_in_it_are_not_blamed_on_it(mpi: Mpi, tmp_path: Path):
     run = ran("beside", mpi, tmp_path)
     codes = {finding.code for finding in run.findings}

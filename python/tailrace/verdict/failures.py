@@ -24,7 +24,7 @@ from tailrace.units import byte_count, count, nanoseconds
 from tailrace.verdict.advice import advice
 from tailrace.verdict.cause import CAUSE_SHARE, Cause, only_row, where_of
 from tailrace.verdict.evidence import Evidence, Finding, Kind
-from tailrace.verdict.requests import Use, sum_use
+from tailrace.verdict.requests import Use, calls_of_functions, sum_use
 
 # With one of these errors what was written is lost; with others a program may have asked for what
 # it then does in another way.
@@ -48,6 +48,13 @@ OF_MPIIO = {
     4100: "MPI_ERR_ARG: an argument is wrong",
 }
 NO_ERRNO = 4096
+# Calls of MPI-IO that neither open nor move: what is to be done to a file.
+OTHERS = {
+    "MPI_File_close": "close",
+    "MPI_File_sync": "synchronise",
+    "MPI_File_set_size": "set the size of",
+    "MPI_File_preallocate": "preallocate",
+}
 
 
 def failed_writes(evidence: Evidence) -> Finding | None:
@@ -100,7 +107,15 @@ def _told_of_mpiio(
         return f"MPI_File_open of {where}{whose}"
     if writes:
         return f"{count(writes, 'MPI-IO write')} to {where}"
-    return f"{count(others, 'MPI-IO call')} to close, synchronise or set the size of {where}"
+    return f"{count(others, 'MPI-IO call')} to {_what_may_fail(evidence)} {where}"
+
+
+def _what_may_fail(evidence: Evidence) -> str:
+    """Of calls that are counted together, what the program calls."""
+    functions = evidence.columns["functions"]
+    made = [verb for name, verb in OTHERS.items() if calls_of_functions(functions, [name])]
+    *first, last = made or OTHERS.values()
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def _reason(errors: np.ndarray) -> str:

@@ -9,7 +9,7 @@ from tailrace.verdict.by_path import PREALLOCATE
 from tailrace.verdict.ends import many_are_lost
 from tailrace.verdict.evidence import NOTABLE_LOSS, Evidence, Finding, Kind
 from tailrace.verdict.off_path import of_others_mostly
-from tailrace.verdict.preallocation import is_most_of_io, preallocation
+from tailrace.verdict.preallocation import is_most_of_io, makes_ranks_differ, preallocation
 from tailrace.verdict.requests import (
     MOVING_KINDS,
     MPIIO_CALL,
@@ -49,7 +49,8 @@ def causes(evidence: Evidence) -> list[Finding]:
     room = preallocation(evidence)
     if room is not None and is_most_of_io(evidence):
         return [room]
-    who = None if many_are_lost(evidence) else who_does_io(evidence)
+    unknown = many_are_lost(evidence) or (room is not None and makes_ranks_differ(evidence))
+    who = None if unknown else who_does_io(evidence)
     losses = evidence.losses
     why = why_slow(evidence, losses.io_transfer_ns if who else losses.io_ns)
     return [finding for finding in (who, why, room) if finding is not None]
