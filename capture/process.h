@@ -182,6 +182,14 @@ bool usage_spell_end(char *text, size_t room);
 bool usage_children_left(void);
 bool usage_spell_earlier(char *text, size_t room);
 
+/* --- zlib.c: compressing inside HDF5. --- */
+/* The function that ours calls, once it was `target`. */
+void *zlib_compress2(void *target) __attribute__((visibility("hidden")));
+int tailrace_compress2(unsigned char *made, unsigned long *made_bytes, const unsigned char *taken,
+                       unsigned long bytes, int level) __attribute__((visibility("hidden")));
+void zlib_begins(void); /* the run */
+bool zlib_spell(char *text, size_t room);
+
 /* --- stolen.c: until now, by the host, of the processors that the thread may use. --- */
 uint64_t stolen_ns(void); /* 0 where nobody knows */
 

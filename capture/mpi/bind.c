@@ -5,7 +5,7 @@
  * table, pointers in data) are made to lead to a trampoline, wherever they lead, or when they are
  * bound will lead, to the function that the trampoline stands for; every other entry stays as it
  * is. That is done when the program starts and after each dlopen, for which the entries of dlopen
- * and dlsym are redirected as well.
+ * and dlsym are redirected as well, as is that by which HDF5 has zlib compress.
  */
 #define _GNU_SOURCE
 #include "bind.h"
@@ -164,6 +164,12 @@ static void redirect(const struct object *object, void **entry, const char *symb
         object_redirect(object, entry, ours);
 }
 
+/* HDF5, which may be part of the program. Either has zlib loaded for as long as it lives. */
+static bool may_compress(const struct object *object)
+{
+    return object->is_main || starts_with(object_soname(object), "libhdf5");
+}
+
 static void bind_entry(const struct object *object, void **entry, const char *symbol)
 {
     int number;
@@ -171,6 +177,9 @@ static void bind_entry(const struct object *object, void **entry, const char *sy
         redirect(object, entry, symbol, (void *)loader.open, (void *)tailrace_dlopen);
     else if (*symbol == 'd' && !strcmp(symbol, "dlsym"))
         redirect(object, entry, symbol, (void *)loader.symbol, (void *)tailrace_dlsym);
+    else if (*symbol == 'c' && !strcmp(symbol, "compress2") && may_compress(object))
+        redirect(object, entry, symbol, zlib_compress2(will_lead_to(object, symbol)),
+                 (void *)tailrace_compress2);
     else if ((number = symbol_number(symbol)) >= 0)
         redirect(object, entry, symbol, symbol_target((unsigned)number),
                  trampoline((unsigned)number));

@@ -123,6 +123,8 @@ MADE_BEFORE = {
     "no formatting, or fewer values",
     "packed": "run it once without compressing (ZIP_STORED, compression=None, compresslevel=0) to "
     "know what that takes; if it is much, compress by a lower level or a quicker method",
+    "hdf5": "compress by a lower level (H5Pset_deflate, in h5py compression_opts, in netCDF "
+    "nc_def_var_deflate and complevel), by a quicker filter (lzf), or not at all",
 }
 
 

@@ -66,6 +66,7 @@ class Kind(StrEnum):
     OUTPUTS = "outputs"
     OUTPUT_ROUTINE = "output_routine"
     BETWEEN_CALLS = "between_calls"
+    COMPRESSION = "compression"
     MADE_BEFORE = "made_before"
     IO_FINE = "io_fine"
     IO_NOT_IN_TRACE = "io_not_in_trace"

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from tailrace.units import nanoseconds, percent
 from tailrace.verdict.between import between_calls
 from tailrace.verdict.cautions import CAUTIONS, goes_first, is_all_seen, meanwhile, veils
+from tailrace.verdict.compression import compression
 from tailrace.verdict.efficiencies import losses
 from tailrace.verdict.ends import many_are_lost, much_is_unknown
 from tailrace.verdict.evidence import NOTABLE_LOSS, TOO_SHORT_NS, Evidence, Finding, Kind
@@ -54,7 +55,7 @@ def judge(evidence: Evidence) -> Verdict:
         _found(checks, evidence)
         for checks in (
             *(IO_DETAILS, (io_is_fine,), BOTTLENECKS, DOUBTS, CAUTIONS, (outputs,)),
-            (output_routines, between_calls),
+            (output_routines, between_calls, compression),
         )
     )
     if evidence.times.runtime_ns < TOO_SHORT_NS:

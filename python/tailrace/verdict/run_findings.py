@@ -8,6 +8,7 @@ from tailrace.names import base_name
 from tailrace.units import byte_count, count, nanoseconds, percent, to_seconds
 from tailrace.verdict.advice import advice
 from tailrace.verdict.between import between_calls_ns
+from tailrace.verdict.compression import compression_ns
 from tailrace.verdict.elsewhere import elsewhere
 from tailrace.verdict.ends import computed_at_most_ns, many_are_lost, much_is_unknown, unknown_ns
 from tailrace.verdict.evidence import NOTABLE_LOSS, TOO_SHORT_NS, Evidence, Finding, Kind
@@ -134,9 +135,10 @@ def _beyond_mean(evidence: Evidence, useful: np.ndarray) -> float:
 
 def _named_ns(evidence: Evidence) -> np.ndarray:
     """Length P: of each rank's useful time, what other findings say what it is. Between two writes
-    of a routine is the routine's time, too."""
+    of a routine is the routine's time, too, and compressing may be either's."""
     between_ns, routine_ns = between_calls_ns(evidence), output_routine_ns(evidence)
-    return np.maximum(between_ns, routine_ns) + streams_ns(evidence)
+    inside_ns = np.maximum(between_ns, compression_ns(evidence))
+    return np.maximum(inside_ns, routine_ns) + streams_ns(evidence)
 
 
 def _is_mostly_named(

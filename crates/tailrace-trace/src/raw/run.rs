@@ -22,8 +22,8 @@ use super::ranks::{self, Image};
 use super::survey::Survey;
 use super::translate::Translation;
 use super::unseen::{
-    CHILDREN_LEFT, OPENED, PROCESSES_STARTED, Source, USAGE_BEGIN, USAGE_END, Unseen, note,
-    on_file_system,
+    CHILDREN_LEFT, COMPRESSED, OPENED, PROCESSES_STARTED, Source, USAGE_BEGIN, USAGE_END, Unseen,
+    note, on_file_system,
 };
 
 /// Notes that a trace keeps; what is beyond is counted.
@@ -31,7 +31,7 @@ const NOTES_MAX: usize = 1000;
 /// Waits for a processor that a trace keeps.
 const WAITS_MAX: usize = 1 << 20;
 /// Meta of a process that describes it and not the run.
-const OF_THE_PROCESS: [&str; 15] = [
+const OF_THE_PROCESS: [&str; 16] = [
     "rank",
     "host",
     "node",
@@ -46,6 +46,7 @@ const OF_THE_PROCESS: [&str; 15] = [
     USAGE_BEGIN,
     USAGE_END,
     CHILDREN_LEFT,
+    COMPRESSED,
     "cores",
 ];
 

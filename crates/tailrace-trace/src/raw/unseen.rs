@@ -16,6 +16,11 @@ pub(super) const PROCESSES_STARTED: &str = "processes_started";
 pub(super) const USAGE_BEGIN: &str = "usage_begin";
 pub(super) const USAGE_END: &str = "usage_end";
 
+/// Meta of a process whose main thread had zlib compress: for how long, by how many calls, and the
+/// bytes before and after (`capture/zlib.c`).
+pub(super) const COMPRESSED: &str = "compressed";
+const COMPRESSED_NUMBERS: usize = 4;
+
 /// Meta of a process that did not wait for all that it started.
 pub(super) const CHILDREN_LEFT: &str = "children_left";
 
@@ -106,6 +111,7 @@ impl<'a> Unseen<'a> {
         }
         meta.extend(self.opened());
         meta.extend(self.usage(ranks, locations));
+        meta.extend(self.compressed(ranks, locations));
         meta
     }
 
@@ -156,6 +162,20 @@ impl<'a> Unseen<'a> {
         told.map(|(key, value)| (key.to_owned(), value)).collect()
     }
 
+    /// By rank, as its process says it; empty of those that compressed nothing.
+    fn compressed(&self, ranks: u32, locations: &[Location]) -> Option<(String, String)> {
+        let mut by_rank = vec![""; ranks as usize];
+        for (number, location) in (0..).zip(locations).filter(|(_, location)| location.main) {
+            let main = self.streams.iter().rfind(|stream| stream.location == number)?;
+            let mut of_process = self.streams.iter().filter(|other| other.image == main.image);
+            let text = of_process.find_map(|stream| stream.survey.meta.get(COMPRESSED));
+            by_rank[location.rank as usize] =
+                text.filter(|text| are_numbers(text)).map_or("", |t| t);
+        }
+        let any = by_rank.iter().any(|text| !text.is_empty());
+        any.then(|| (COMPRESSED.to_owned(), by_rank.join(",")))
+    }
+
     /// How long the thread ran is known if it is the one that saw the end. What it wrote is less its
     /// streams, of which the kernel counts each page. An `exec` leaves the kernel's counts as they
     /// are: the run without MPI begins with the program that it was first. What the thread waited
@@ -182,6 +202,11 @@ impl<'a> Unseen<'a> {
             (by_main && end.1[ALL_RAN] > 0).then(|| since(ALL_RAN).saturating_sub(since(0)));
         Some(Usage { ran, others_ran, counted, faults: [since(FAULTS), since(FAULTS + 1)] })
     }
+}
+
+fn are_numbers(text: &str) -> bool {
+    let words: Vec<_> = text.split(' ').map(str::parse::<u64>).collect();
+    words.len() == COMPRESSED_NUMBERS && words.iter().all(Result::is_ok)
 }
 
 fn add(sums: &mut [u64], more: &[u64]) {
