@@ -170,6 +170,17 @@ static bool may_compress(const struct object *object)
     return object->is_main || starts_with(object_soname(object), "libhdf5");
 }
 
+/* compress2 is a plain word: it is zlib's only in zlib. */
+static void *zlib_target(const struct object *object, const char *symbol)
+{
+    Dl_info info;
+    void *address = will_lead_to(object, symbol);
+    if (!address || !libdl.address(address, &info) || !info.dli_fname ||
+        !starts_with(text_file_name(info.dli_fname), "libz"))
+        return NULL;
+    return zlib_compress2(address);
+}
+
 static void bind_entry(const struct object *object, void **entry, const char *symbol)
 {
     int number;
@@ -178,7 +189,7 @@ static void bind_entry(const struct object *object, void **entry, const char *sy
     else if (*symbol == 'd' && !strcmp(symbol, "dlsym"))
         redirect(object, entry, symbol, (void *)loader.symbol, (void *)tailrace_dlsym);
     else if (*symbol == 'c' && !strcmp(symbol, "compress2") && may_compress(object))
-        redirect(object, entry, symbol, zlib_compress2(will_lead_to(object, symbol)),
+        redirect(object, entry, symbol, zlib_target(object, symbol),
                  (void *)tailrace_compress2);
     else if ((number = symbol_number(symbol)) >= 0)
         redirect(object, entry, symbol, symbol_target((unsigned)number),

@@ -422,6 +422,22 @@ fn what_the_kernel_counted_is_the_difference_of_end_and_begin() {
 }
 
 #[test]
+fn what_each_rank_compressed_stands_side_by_side() {
+    let directory = tempfile::tempdir().unwrap();
+    let said = [Some("3000 2 96 27"), None, Some("3000 2 96"), Some("5 1 8 a")];
+    for (rank, said) in said.into_iter().enumerate() {
+        let mut stream = Stream::rank(rank as u32, 4, 1000);
+        if let Some(text) = said {
+            stream.meta("compressed", text);
+        }
+        stream.save(directory.path(), 0);
+    }
+    let trace = open(&pack(directory.path())).unwrap();
+    let meta = &trace.tables().meta;
+    assert_eq!(meta["compressed"], "3000 2 96 27,,,", "what is not four numbers is none");
+}
+
+#[test]
 fn what_makes_a_communicator_says_who_makes_it() {
     let directory = tempfile::tempdir().unwrap();
     let mut stream = Stream::rank(0, 3, 0);

@@ -1,0 +1,105 @@
+"""What HDF5's deflate filter takes, and what looks like it: computing before a data set is written
+that no filter changes."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tailrace.library import Run
+from tests.conftest import without_processor_waits
+
+from .running import captured
+
+pytestmark = [pytest.mark.slow, pytest.mark.measured("the verdict on a program that ran")]
+
+HERE = Path(__file__).parent
+HDF5 = Path("/usr/include/hdf5/serial")
+# 2 million values of 8 bytes.
+BYTES = "16.0 MB"
+
+
+def built(source: str, folder: Path, *flags: str | Path) -> Path:
+    binary = folder / "program"
+    command = ["cc", "-O1", "-g", "-o", binary, HERE / source, *flags]
+    subprocess.run(command, check=True, capture_output=True)
+    return binary
+
+
+def in_c(folder: Path) -> list[str | Path]:
+    if not (HDF5 / "hdf5.h").exists():
+        pytest.skip("HDF5's headers (libhdf5-dev) are not here")
+    return [built("chunks.c", folder, "-I", HDF5, "-l:libhdf5_serial.so")]
+
+
+def in_python(folder: Path) -> list[str | Path]:
+    return [sys.executable, HERE / "chunks.py"]
+
+
+def written(program: list[str | Path], kind: str, folder: Path) -> tuple[Run, float]:
+    """And for how long the program was in the calls that write."""
+    command = [*program, kind, folder / "field.h5"]
+    run, printed = captured(command, folder, dict(os.environ))
+    return without_processor_waits(run), float(printed)
+
+
+LANGUAGES = pytest.mark.parametrize("language", [in_c, in_python])
+
+
+@LANGUAGES
+def test_compressing_one_large_chunk_is_no_computation(language, tmp_path: Path):
+    """It takes most of the calls that write: to write what is left of it takes as long as to copy
+    some megabytes."""
+    run, in_calls_s = written(language(tmp_path), "deflate", tmp_path)
+    (found,) = [finding for finding in run.findings if finding.code == "compression"]
+    assert found.finding.startswith("compressing by zlib takes "), run.headline
+    assert f"in 1 call of compress2, as HDF5's deflate filter makes for each chunk: {BYTES}" in (
+        found.evidence
+    )
+    assert 0.5 * in_calls_s < found.gain_s < in_calls_s
+    assert "H5Pset_deflate" in found.advice
+    assert "compressing by zlib" in run.headline
+
+
+@LANGUAGES
+@pytest.mark.parametrize("kind", ["chunked", "contiguous"])
+def test_computing_before_a_data_set_without_a_filter_is_not_compressing(
+    language, kind: str, tmp_path: Path
+):
+    run, _ = written(language(tmp_path), kind, tmp_path)
+    said = "\n".join([run.headline, *(f"{f.finding} {f.advice}" for f in run.findings)])
+    assert "compressing" not in said
+    assert "compressed" not in run.columns["meta"]
+
+
+def compressing(kind: str, folder: Path, *flags: str | Path) -> tuple[Run, float]:
+    program = built("compressing.c", folder, *flags, "-lpthread")
+    run, printed = captured([program, kind], folder, dict(os.environ))
+    return run, float(printed)
+
+
+def test_what_is_measured_is_the_call(tmp_path: Path):
+    """Five calls of 4 MB each, on the program's own clock: nearly all of it is in them."""
+    run, in_calls_s = compressing("main", tmp_path, "-lz")
+    time_ns, calls, before, after = map(int, run.columns["meta"]["compressed"].split(" "))
+    assert (calls, before) == (5, 20_000_000)
+    assert after < before
+    assert 0.9 * in_calls_s < time_ns / 1e9 < in_calls_s
+
+
+def test_what_another_thread_compresses_holds_no_one_up(tmp_path: Path):
+    run, _ = compressing("thread", tmp_path, "-lz")
+    assert "compressed" not in run.columns["meta"]
+
+
+def test_another_function_of_that_name_gets_what_it_was_given(tmp_path: Path):
+    """Else the program would fail: it takes other arguments."""
+    library = tmp_path / "libother.so"
+    flags = ["-shared", "-fPIC", "-DLIBRARY", "-o", library]
+    subprocess.run(["cc", *flags, HERE / "compressing.c"], check=True)
+    run, _ = compressing("main", tmp_path, "-DOWN", library, f"-Wl,-rpath,{tmp_path}")
+    assert "compressed" not in run.columns["meta"]
