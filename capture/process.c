@@ -141,6 +141,7 @@ static void describe_forked_child(int parent)
     remove_meta("usage_begin");
     remove_meta("usage_end");
     process.usage_ended = false;
+    zlib_begins();
 }
 
 void process_forked(void)

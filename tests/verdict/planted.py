@@ -143,6 +143,16 @@ def rewrite_history():
             json.dump(history, file)
 
 
+def replace_and_read():
+    """1,000 files, each of which has two names, one after the other."""
+    for i in range(1000):
+        Path(f"part.{i}.tmp").write_text("a few words")
+        os.replace(f"part.{i}.tmp", f"part.{i}")
+    for _ in range(3):
+        for i in range(1000):
+            Path(f"part.{i}").read_text()
+
+
 def temporary_files():
     for step in range(3000):
         with tempfile.NamedTemporaryFile("w", dir=".") as file:

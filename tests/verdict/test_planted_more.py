@@ -206,6 +206,7 @@ PYTHON = {
         1, r"[Ww]hat lies between [\d,]+ writes to rows\.db \(what SQLite does", "executemany"
     ),
     "read_small_files": Expected(1, r"1,\d{3} files of", "put the small", ("between_calls",)),
+    "replace_and_read": Expected(1, r"1,\d{3} files of"),
     "lock_each_step": Expected(1, r"200,000 lock calls of \S+ \S+ each", "", ("many_files",)),
     "pickle_objects": Expected(
         1, r"[Ww]hat lies between [\d,]+ writes to state\.pkl \(pickling", "numpy.save"

@@ -20,6 +20,7 @@ from tailrace.verdict.processors import (
     processors_of,
     without_waiting,
 )
+from tailrace.verdict.renamed import former_names
 from tailrace.verdict.requests import COLUMNS, KINDS, Use, calls_of, notably_failed, sum_use
 
 # A file is named when at least this share of the time in question is spent on it; below, files are
@@ -426,9 +427,18 @@ class Evidence:
             return base_name(self.files["path"][file])
         return self.count_of({int(self.file_rank["file"][row]) for row in rows})
 
+    @cached_property
+    def former_names(self) -> dict[int, int]:
+        return former_names(self.columns)
+
+    def once(self, files: Iterable[int]) -> set[int]:
+        """Without names that the others of them got later."""
+        named = set(files)
+        return {file for file in named if self.former_names.get(file) not in named}
+
     def count_of(self, files: Iterable[int]) -> str:
         """`3 files`: a standard stream that is a file, too, is none that the program made."""
-        named = set(files)
+        named = self.once(files)
         own = [file for file in named if not bytes(self.files["path"][file]).startswith(b"<std")]
         return count(len(own or named), "file")
 

@@ -461,9 +461,10 @@ def _many_files(evidence: Evidence, facts: str) -> Cause | None:
     sizes = _sizes(files)
     opened = (np.asarray(files["opens"]) > 0) & ~are_modules(evidence)
     rows = np.flatnonzero(opened & (sizes < SMALL_FILE_BYTES))
-    if len(rows) < MANY_FILES:
+    once = np.isin(rows, list(evidence.once(map(int, rows))))
+    if once.sum() < MANY_FILES:
         return None
-    use, moved = sum_use(files, rows), int(sizes[rows].sum())
+    use, moved = sum_use(files, rows), int(sizes[rows[once]].sum())
     times = np.sum([np.asarray(files[f"{kind}_ns"]) for kind in METADATA_KINDS], axis=0)
     whole = CAUSE_SHARE * times.sum()
     if times[rows].sum() < whole or times[rows].max() >= whole:  # others have it, or one of them
@@ -477,7 +478,7 @@ def _many_files(evidence: Evidence, facts: str) -> Cause | None:
     part = part_of_io(evidence, evidence.use.time_ns(*METADATA_KINDS))
     if empty and use.calls("close") < CLOSED * use.calls("open"):
         return _opens_of_absent(use, count(len(rows), "name"), part, facts)
-    number = int(np.count_nonzero(with_bytes != empty))
+    number = int(np.count_nonzero(once & (with_bytes != empty)))
     mean = byte_count(moved / max(number, 1))
     what = "files that are neither read nor written" if empty else f"files of {mean} on average"
     text = f"{number:,} {what}: their opens, closes and the like {part}"
