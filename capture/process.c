@@ -140,6 +140,7 @@ static void describe_forked_child(int parent)
     remove_meta("processes_started");
     remove_meta("usage_begin");
     remove_meta("usage_end");
+    remove_meta("compressed");
     process.usage_ended = false;
     zlib_begins();
 }

@@ -189,8 +189,7 @@ static void bind_entry(const struct object *object, void **entry, const char *sy
     else if (*symbol == 'd' && !strcmp(symbol, "dlsym"))
         redirect(object, entry, symbol, (void *)loader.symbol, (void *)tailrace_dlsym);
     else if (*symbol == 'c' && !strcmp(symbol, "compress2") && may_compress(object))
-        redirect(object, entry, symbol, zlib_target(object, symbol),
-                 (void *)tailrace_compress2);
+        redirect(object, entry, symbol, zlib_target(object, symbol), (void *)tailrace_compress2);
     else if ((number = symbol_number(symbol)) >= 0)
         redirect(object, entry, symbol, symbol_target((unsigned)number),
                  trampoline((unsigned)number));

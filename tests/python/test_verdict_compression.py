@@ -72,3 +72,11 @@ def test_who_compresses_alone_does_not_compute_longer():
         codes = {finding.code for finding in judge(Evidence(columns)).findings}
         assert ("load_imbalance" in codes) == uneven
         assert ("compression" in codes) != uneven
+
+
+def test_it_is_said_beside_a_process_that_was_not_recorded():
+    """h5py starts one where it is imported; 3 s of 9.01 s are known all the same."""
+    told = {"not_recorded": "rank 0 started another process, which was not recorded"}
+    columns = ran("3000000000 3 96000000 27000000", unseen="processes=1", **told)
+    columns["files"]["bytes_written"] = [27_000]
+    assert "compressing by zlib takes 33.3 % of the run" in judge(Evidence(columns)).headline

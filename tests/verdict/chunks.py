@@ -1,5 +1,5 @@
-"""Computes, and writes a data set of HDF5 as chunks.c does: chunks.py KIND FILE. Prints for how long
-it was in the calls that write, s."""
+"""Computes, and writes a data set of HDF5 as chunks.c does: chunks.py KIND FILE. Prints for how
+long it was in the calls that write, s."""
 
 import sys
 import time

@@ -147,7 +147,7 @@ def replace_and_read():
     """1,000 files, each of which has two names, one after the other."""
     for i in range(1000):
         Path(f"part.{i}.tmp").write_text("a few words")
-        os.replace(f"part.{i}.tmp", f"part.{i}")
+        Path(f"part.{i}.tmp").replace(f"part.{i}")
     for _ in range(3):
         for i in range(1000):
             Path(f"part.{i}").read_text()
