@@ -171,6 +171,31 @@ def test_an_archive_is_made_between_reads_of_what_it_holds():
         assert ("compress" in finding.advice) == (work == "compressing")
 
 
+@pytest.mark.parametrize(
+    ("name", "apart", "writes", "work"),
+    [
+        (b"/run/big.txt.gz", 55, 55, "compressing"),  # as gzip does
+        (b"/run/big.txt.gz", 55, 220, "compressing"),  # a member's head, data and end each time
+        (b"/run/big.out", 55, 55, "parsing"),
+        (b"/run/out.npz", 1, 55, "parsing"),  # all is read first
+        (b"/run/out.npz", 55, 2, "parsing"),  # lines for a log stand between the reads
+    ],
+)
+def test_who_writes_packed_files_between_reads_compresses(name, apart, writes, work):
+    """1000 reads of one place, of which so many follow another call, and writes from another."""
+    beside = write(MILLISECOND, name, 4 * MB, writes)
+    end = 9 * SECOND + 51 * MILLISECOND
+    calls = [useful(9 * SECOND), read(50 * MILLISECOND, TEXT, 40 * MB, 1000), beside]
+    columns = Program([calls], end, end, 9 * SECOND).columns()
+    called_from(columns, [("fill", "/m"), ("flush", "/m"), ("main", "/m")])
+    again = {"again": np.array([1000 - apart, 0]), "again_ns": np.array([3 * SECOND, 0])}
+    paths = {"file": [0, 1], "path": [0, 1], "paths": [[0, 2], [1, 2]], "cut": [False, False]}
+    columns["places"] |= again | paths
+    finding = found(columns)
+    assert f"{1000 - apart} reads of state.json ({work}, or what else" in finding.finding
+    assert ("compress" in finding.advice) == (work == "compressing")
+
+
 def test_objects_of_python_are_pickled():
     finding = found(ran(write(50 * MILLISECOND, b"/run/state.pkl", 40 * MB, 1000), 3.0))
     assert "state.pkl (pickling, or what else" in finding.finding

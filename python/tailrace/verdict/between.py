@@ -20,7 +20,8 @@ in which a step may have been computed.
 | pages, …)                                 |                                                     |
 | … (gathering pieces in a buffer, …),      | the same, at more than COPIED_BYTES_PER_S           |
 | (taking pieces out of a buffer, …)        |                                                     |
-| … reads (compressing, …)                  | packed files are written from the same place        |
+| … reads (compressing, …)                  | packed files are written from the same place, or in |
+|                                           | between                                             |
 """
 
 from functools import lru_cache
@@ -52,6 +53,8 @@ OF_ONE_KIND = 0.9
 FORMATTED_BYTES_PER_S = 8_000_000
 # What is packed comes more slowly (of numbers as text xz made 0.3 MB/s here, gzip -9 7 MB/s).
 PACKED_BYTES_PER_S = 200_000
+# More often for each open of a file than by its end, and by what looks at it first.
+BROKEN = 3
 # Who is there so many times as long as the mean is named.
 UNEVEN = 1.2
 NAMES = ("again", "again_ns")
@@ -67,7 +70,7 @@ WORK["netcdf"] = WORK["hdf5"]
 # What comes more quickly than any text is made, or read, is copied from buffer to buffer.
 COPIED_BYTES_PER_S = 1_000_000_000
 WORK["copied"] = {"read": "taking pieces out of a buffer", "write": "gathering pieces in a buffer"}
-# A line that reads files and writes packed ones, as one that makes an archive of them.
+# Who reads files and writes packed ones, as one that makes an archive of them.
 WORK["into packed"] = {"read": WORK["packed"]["write"], "write": WORK["packed"]["write"]}
 WORK["sqlite"] = dict.fromkeys(MOVING_KINDS, "what SQLite does to find and fill its pages")
 
@@ -98,7 +101,7 @@ def between_calls(evidence: Evidence) -> Finding | None:
         return None
     found, files, ranks, time_ns = told
     share = evidence.share(time_ns)
-    content = _content(evidence, files) or _made_of(evidence, found)
+    content = _content(evidence, files) or _made_of(evidence, found, files)
     work, advised = WORK[content][found.kind], f"{found.kind} {content}".rstrip()
     if flush := _flush(evidence, found):
         (_, work), advised = STREAMS[flush], flush
@@ -191,20 +194,30 @@ def _content(evidence: Evidence, files: list[int]) -> str:
     return content if not kinds and content in WORK else ""
 
 
-def _made_of(evidence: Evidence, found: Between) -> str:
-    """What else than text these bytes become, or come from: packed ones are written from the same
-    place; or they come too quickly to be made one by one."""
-    table, paths = evidence.columns["places"], evidence.columns["files"]["path"]
-    places = Places(evidence.columns)
-    written = (
-        int(table["file"][row])
-        for row in np.flatnonzero(np.asarray(table["bytes_written"]) > 0)
-        if table["file"][row] >= 0 and places.name(int(table["path"][row])) == found.place
-    )
-    if found.kind == "read" and any(content_of(paths[file]) == "packed" for file in written):
+def _made_of(evidence: Evidence, found: Between, files: list[int]) -> str:
+    """What else than text these bytes become, or come from: packed ones are written meanwhile; or
+    they come too quickly to be made one by one."""
+    if found.kind == "read" and _into_packed(evidence, found, files):
         return "into packed"
     quick = _bytes(evidence, found) * 1e9 >= COPIED_BYTES_PER_S * found.time_ns
     return "copied" if quick else ""
+
+
+def _into_packed(evidence: Evidence, found: Between, files: list[int]) -> bool:
+    """Packed files are written from the place that reads; or from others, where it is their writes
+    that stand between reads of files that stay open, as of gzip: after parsing there would be none
+    before the end."""
+    table, paths = evidence.columns["places"], evidence.columns["files"]["path"]
+    places = Places(evidence.columns)
+    written = np.flatnonzero((places.files >= 0) & (np.asarray(table["bytes_written"]) > 0))
+    packed = [row for row in written if content_of(paths[places.files[row]]) == "packed"]
+    if any(places.name(int(table["path"][row])) == found.place for row in packed):
+        return True
+    writes = sum(int(table["writes"][row]) for row in packed)
+    reads = sum(int(table["reads"][row]) for row in found.rows if places.files[row] in files)
+    opens = int(np.asarray(evidence.columns["files"]["opens"])[files].sum())
+    broken = reads - found.calls
+    return broken <= 2 * writes and broken > BROKEN * max(opens, 1)
 
 
 def _most(evidence: Evidence) -> Between | None:
