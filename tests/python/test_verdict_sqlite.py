@@ -8,7 +8,7 @@ import pytest
 from tailrace.verdict.evidence import Evidence, Finding
 from tailrace.verdict.headline import judge
 
-from .columns import MILLISECOND, SECOND, Interval, Program, called_from, mpi, useful, write
+from .columns import MILLISECOND, SECOND, Interval, Program, called_from, mpi, read, useful, write
 from .test_verdict_why import call
 
 DATABASE, JOURNAL = b"/run/rows.db", b"/run/rows.db-journal"
@@ -58,3 +58,13 @@ def test_one_rank_that_fills_a_database_is_not_told_to_let_all_write():
     finding = found(*rows, other=(useful(4 * SECOND), mpi(2 * SECOND)))
     assert finding.code in ("serial_writer", "serial_metadata"), finding
     assert finding.advice.startswith("SQLite lets one process at a time write")
+
+
+def test_the_shell_of_sqlite_reads_text_by_itself():
+    """What it imports is no database, though its functions without symbols bear its name."""
+    table = read(MILLISECOND, b"/run/rows.csv", 40_000_000, 1000)
+    end = 4 * SECOND + MILLISECOND
+    for function, library in (("sqlite3+0x117b0", "posix"), ("sqlite3VdbeExec", "sqlite")):
+        columns = Program([[useful(4 * SECOND), table]], end, end, 4 * SECOND).columns()
+        called_from(columns, [(function, "/usr/bin/sqlite3"), ("main", "/usr/bin/sqlite3")])
+        assert Evidence(columns).library_in(0) == library

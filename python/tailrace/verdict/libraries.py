@@ -18,7 +18,7 @@ _ON_THE_WAY = {
     "pnetcdf": ("libpnetcdf", re.compile("ncmpio?_")),
     "netcdf": ("libnetcdf", re.compile("nc_(create|open|enddef|close|sync|(put|get)_)")),
     "hdf5": ("libhdf5", re.compile("H5[A-Z]{1,2}(_|[a-z])")),
-    "sqlite": ("libsqlite3", re.compile("sqlite3")),
+    "sqlite": ("libsqlite3", re.compile("sqlite3(_|[A-Z])")),
     "petsc": ("libpetsc", re.compile("Petsc(Viewer|Binary|FOpen|F?Printf|VFPrintf|Synchronized)")),
 }
 # Also calls functions of the program, for a monitor or a residual: what these do is none of its.
