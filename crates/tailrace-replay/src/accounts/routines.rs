@@ -202,7 +202,7 @@ impl Routines {
         let pair = self.pairs.get(before, place, relation);
         pair.count += 1;
         pair.time += begin - end;
-        self.stretches.come(levels, pair, begin);
+        self.stretches.come(levels, pair, begin, begin - end);
         for (way, moved) in self.moved.iter_mut().enumerate() {
             if *moved > pair.relation.shared {
                 pair.left(way, *moved);

@@ -76,13 +76,12 @@ impl Stretches {
         Self { long: (runtime / 100).max(1), of, ..Self::default() }
     }
 
-    /// A call from `place` begins, after another one.
+    /// A call from `place` begins, so long after another one.
     #[inline]
-    pub(crate) fn come(&mut self, levels: &Levels, pair: &mut Pair, begin: i64) {
-        let time = begin - self.end;
-        let long = time >= self.long;
+    pub(crate) fn come(&mut self, levels: &Levels, pair: &mut Pair, begin: i64, time: i64) {
+        pair.short += if time >= self.long { 0 } else { time };
+        let long = begin - self.end >= self.long;
         pair.any_long |= long;
-        pair.short += if long { 0 } else { time };
         if long || !pair.relation.whole || pair.before != self.last {
             self.change(levels, pair, begin, long);
         }

@@ -45,4 +45,16 @@ mod tests {
         }
         assert_eq!(before(std::iter::once(&routines)), BTreeMap::from([(1, 3), (2, 14)]));
     }
+
+    #[test]
+    fn what_lies_between_calls_whose_path_is_cut_is_counted_once() {
+        // 1 from one to the next, whatever call of a known path was the last
+        let levels = levels(&[PUT, &[]]);
+        let mut routines = Routines::new(&levels, true, RUNTIME);
+        for (place, begin, end) in [(1, 0, 1), (2, 2, 3), (2, 4, 5), (2, 6, 7)] {
+            routines.take(&mpi(place), begin, end);
+        }
+        let between = BTreeMap::from([(2, Again { count: 2, time: 2 })]);
+        assert_eq!(again(std::iter::once(&routines)), between);
+    }
 }
