@@ -28,7 +28,9 @@ OF_SHARED_FILES = {
 }
 
 # However little has changed.
-FLUSH_HDF5 = "call H5Fflush less often: each writes all that has changed, and the file's tables"
+FLUSH_HDF5 = (
+    "call H5Fflush and H5Dflush less often: each writes all that has changed, and the file's tables"
+)
 FLUSH_NETCDF = "call nc_sync less often: each writes all that has changed, and the file's tables"
 
 # Of a dataset that lies in the file in one piece HDF5 reads so much around what is asked for.

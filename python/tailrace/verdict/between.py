@@ -15,7 +15,8 @@ in which a step may have been computed.
 | … (compressing, …), (decompressing, …)    | the same, and all files are packed, by their names  |
 | … (pickling, …), (unpickling, …)          | the same of files of Python's objects, by their names|
 | … (compressing or converting, …)          | the same of files of HDF5 and netCDF                |
-| … (H5Fflush, …), (nc_sync, …)             | most of these writes are made by that function      |
+| … (H5Fflush, …), (H5Dflush, …), (nc_sync, | most of these writes are made by that function      |
+| …)                                        |                                                     |
 | … (what SQLite does to find and fill its  | the same of SQLite's databases                      |
 | pages, …)                                 |                                                     |
 | … (gathering pieces in a buffer, …),      | the same, at more than COPIED_BYTES_PER_S           |
@@ -34,7 +35,7 @@ from tailrace.units import count, nanoseconds, percent, rate, to_seconds
 from tailrace.verdict.advice import advice
 from tailrace.verdict.cause import ONE_FILE_SHARE
 from tailrace.verdict.evidence import NOTABLE_LOSS, Evidence, Finding, Kind
-from tailrace.verdict.flushes import LIBRARIES, STREAMS, through_flush
+from tailrace.verdict.flushes import OF_LIBRARIES, STREAMS, through_flush
 from tailrace.verdict.libraries import content_of
 from tailrace.verdict.names_of_files import are_modules
 from tailrace.verdict.places import Places
@@ -104,7 +105,7 @@ def between_calls(evidence: Evidence) -> Finding | None:
     content = _content(evidence, files) or _made_of(evidence, found, files)
     work, advised = WORK[content][found.kind], f"{found.kind} {content}".rstrip()
     if flush := _flush(evidence, found):
-        (_, work), advised = STREAMS[flush], flush
+        work, advised = flush, STREAMS[flush][0]
     paths = evidence.columns["files"]["path"]
     name = base_name(paths[files[0]]) if len(files) == 1 else count(len(files), "file")
     few = len(ranks) < evidence.ranks
@@ -175,11 +176,11 @@ def _most_on(evidence: Evidence, mean_ns: float) -> int | None:
 
 
 def _flush(evidence: Evidence, found: Between) -> str:
-    """By which function of a library most of these writes are made, if by one; as it is advised
-    about. What is done to hand over what has changed is no compressing."""
+    """By which function of a library most of these writes are made, if by one. What is done to hand
+    over what has changed is no compressing."""
     places, rows = Places(evidence.columns), np.asarray(found.rows)
     writes = np.asarray(evidence.columns["places"]["writes"])[rows]
-    for flush in LIBRARIES if found.kind == "write" else ():
+    for flush in OF_LIBRARIES if found.kind == "write" else ():
         made = through_flush(places, flush)[rows]
         if 2 * writes[made].sum() > writes.sum():
             return flush

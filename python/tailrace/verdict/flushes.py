@@ -20,17 +20,19 @@ from tailrace.verdict.requests import (
     sums_of,
 )
 
-# By what is advised: the functions, and how the program calls them. nc_sync may call H5Fflush.
+# By how the program calls them: what is advised, and the functions. nc_sync may call H5Fflush.
 STREAMS = {
-    "flush of netcdf": (re.compile(r"nc_sync$"), "nc_sync"),
-    "flush of hdf5": (re.compile(r"H5Fflush\d?$"), "H5Fflush"),
-    "flush of C++": (re.compile(r"std::(basic_)?ostream(<.*>)?::flush\b"), "std::endl or flush"),
-    "flush": (re.compile(r"_gfortran_(st_flush|flush_i\d)$"), "the flush statement"),
+    "nc_sync": ("flush of netcdf", re.compile(r"nc_sync$")),
+    "H5Fflush": ("flush of hdf5", re.compile(r"H5Fflush\d?$")),
+    "H5Dflush": ("flush of hdf5", re.compile(r"H5Dflush$")),
+    "std::endl or flush": ("flush of C++", re.compile(r"std::(basic_)?ostream(<.*>)?::flush\b")),
+    "the flush statement": ("flush", re.compile(r"_gfortran_(st_flush|flush_i\d)$")),
 }
 
 
 # One of these writes whatever has changed, by many calls.
 LIBRARIES = ("flush of netcdf", "flush of hdf5")
+OF_LIBRARIES = tuple(by for by, (advised, _) in STREAMS.items() if advised in LIBRARIES)
 
 
 class Flushes(NamedTuple):
@@ -69,15 +71,15 @@ def flushed_by_library(evidence: Evidence, kind: str) -> Cause | None:
     return cause if cause is not None and cause.advised in LIBRARIES else None
 
 
-def through_flush(places: Places, advised: str) -> np.ndarray:
+def through_flush(places: Places, by: str) -> np.ndarray:
     """By row; not where netCDF flushes by itself as it closes a file or ends its definitions, which
     nobody can do less often than once."""
-    rows = through(places, STREAMS[advised][0])
-    return rows & ~through(places, ENDING_DEFINITIONS) if advised in LIBRARIES else rows
+    rows = through(places, STREAMS[by][1])
+    return rows & ~through(places, ENDING_DEFINITIONS) if by in OF_LIBRARIES else rows
 
 
 def _all(evidence: Evidence) -> list[Flushes]:
-    return [_of_c(evidence), *(_of_streams(evidence, advised) for advised in STREAMS)]
+    return [_of_c(evidence), *(_of_streams(evidence, by) for by in STREAMS)]
 
 
 def _of_c(evidence: Evidence) -> Flushes:
@@ -90,12 +92,12 @@ def _of_c(evidence: Evidence) -> Flushes:
     return Flushes(flushed(evidence.use, functions), time_ns, size, "fflush", advised)
 
 
-def _of_streams(evidence: Evidence, advised: str) -> Flushes:
+def _of_streams(evidence: Evidence, by: str) -> Flushes:
     """Of files on file systems alone, as the numbers that they are compared with."""
-    by, places = STREAMS[advised][1], Places(evidence.columns)
+    advised, places = STREAMS[by][0], Places(evidence.columns)
     if not len(places.files):
         return Flushes(0, 0, 0, by, advised)
-    rows = (places.files >= 0) & through_flush(places, advised)
+    rows = (places.files >= 0) & through_flush(places, by)
     rows &= ~evidence.elsewhere[places.files]
     if not rows.any():
         return Flushes(0, 0, 0, by, advised)
