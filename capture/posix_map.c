@@ -20,6 +20,7 @@
 enum {
     MAPPINGS = 64,
     LARGE_MAPPING = 1 << 20,
+    ONE_PAGE = 1 << 12,     /* into less one looks whether files can be mapped at all */
     HOLDS_OUTPUT = 1 << 18, /* into less one stores counters and locks */
 };
 
@@ -78,7 +79,7 @@ static void note_mapping(void *address, size_t bytes, int protection, int flags,
         return;
     if (!private) /* of others msync is not called */
         remember_mapping(address, bytes, file);
-    if (inside_another_call())
+    if (bytes < ONE_PAGE || inside_another_call())
         return;
     path_note("mmap", descriptor);
     if (!private && (protection & PROT_WRITE) && bytes >= HOLDS_OUTPUT)

@@ -100,6 +100,25 @@ def test_a_small_table_that_is_mapped_is_no_data(off_path: Path, tmp_path: Path)
     assert "mapping" not in run.headline
 
 
+# As astropy does to know whether files can be mapped.
+TRIES = """
+import mmap
+for _ in range(200_000):
+    pass
+with open("tried", "wb+") as file:
+    file.write(b" ")
+    file.flush()
+    mmap.mmap(file.fileno(), 1).flush()
+"""
+
+
+def test_who_tries_whether_a_byte_can_be_mapped_moves_nothing_by_that(tmp_path: Path):
+    (tmp_path / "tries.py").write_text(TRIES)
+    run, _ = captured([sys.executable, "tries.py"], tmp_path, dict(os.environ))
+    assert "mapping" not in run.headline
+    assert "not_recorded" not in {finding.code for finding in run.findings}
+
+
 @pytest.mark.parametrize("name", ["again", "reads"])
 def test_what_calls_account_for_is_not_called_unseen(name: str, off_path: Path, counted: Path):
     run, _ = captured([off_path, name], counted, dict(os.environ))
