@@ -74,6 +74,8 @@ def test_what_printing_takes_is_no_uneven_computation(who_print: tuple[int, ...]
         (500_000, 0, "500,000 reads from <stdin: pipe> take", "these reads find nothing"),
         (500_000, 500_000, "500,000 reads from <stdin: pipe> take", "read larger parts"),
         (1, 4_000_000, "1 read from <stdin: pipe> takes", "read larger parts"),
+        # 0.2 s each for 20 bytes, as of who waits for children's answers; above, 2 µs each
+        (5, 100, "5 reads from <stdin: pipe> take 50.0 % of the run, mostly wait", "find out why"),
     ],
 )
 def test_reads_that_find_nothing_are_not_advised_to_be_larger(calls, size, text, advised):

@@ -6,7 +6,9 @@ faster, so that their time is in no share of I/O, but a run can wait there as lo
 | n writes to <stdout: pipe> take x % of the   | some rank spends NOTABLE_LOSS of the run in them,|
 | run                                          | not other threads of it, and with a processor    |
 | …, mostly waiting for whoever                | the main thread sleeps for half of that time at  |
-| reads them                                   | least (not of many short writes that are taken)  |
+| reads them                                   | least (not of many short writes that are taken); |
+|                                              | or reads take SLOW_READ_NS each for what a pipe  |
+|                                              | holds                                            |
 """
 
 import numpy as np
@@ -20,6 +22,8 @@ from tailrace.verdict.requests import MANY_EMPTY
 
 # What a pipe holds: who writes no more never waits for whoever reads it.
 PIPE_BYTES = 65_536
+# A pipe that holds something gives it in microseconds: a read that takes so long waited for it.
+SLOW_READ_NS = 100_000
 DIRECTIONS = {"read": ("reads", "from", "writes"), "write": ("writes", "to", "reads")}
 
 
@@ -47,7 +51,9 @@ def streams(evidence: Evidence) -> Finding | None:
     text += f"{verb} {percent(share)} of the run"
     slept = slept_ns(evidence)
     fits = kind == "write" and b"pipe" in paths[table["file"][row]] and moved <= PIPE_BYTES
-    waits = slept is not None and not fits and int(slept[rank]) >= MOSTLY_ASLEEP * time_ns
+    asleep = slept is not None and not fits and int(slept[rank]) >= MOSTLY_ASLEEP * time_ns
+    slow = kind == "read" and moved <= PIPE_BYTES * calls and time_ns >= SLOW_READ_NS * calls
+    waits = asleep or slow
     if waits:
         text += f", mostly waiting for whoever {others} {'it' if calls == 1 else 'them'}"
     advised = f"{kind}, waited for" if waits else kind
