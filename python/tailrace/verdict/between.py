@@ -37,7 +37,7 @@ from tailrace.verdict.cause import ONE_FILE_SHARE
 from tailrace.verdict.evidence import NOTABLE_LOSS, Evidence, Finding, Kind
 from tailrace.verdict.flushes import OF_LIBRARIES, STREAMS, through_flush
 from tailrace.verdict.libraries import content_of
-from tailrace.verdict.names_of_files import are_modules
+from tailrace.verdict.modules import are_modules
 from tailrace.verdict.places import Places
 from tailrace.verdict.requests import KINDS, MOVING_KINDS, SMALL_BYTES, moved_column
 

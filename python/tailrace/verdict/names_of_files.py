@@ -20,6 +20,7 @@ from tailrace.verdict.cause import (
     where_of,
 )
 from tailrace.verdict.evidence import Evidence, Kind
+from tailrace.verdict.modules import are_modules, imports
 from tailrace.verdict.off_path import moved_by_processes
 from tailrace.verdict.places import Places
 from tailrace.verdict.requests import (
@@ -76,22 +77,16 @@ LOOKS_OF_A_USE = 6
 MANY_POLLED = 20
 # Where fewer opens than this share are closed again, most of them failed.
 CLOSED = 0.1
-# What Python looks for when it imports.
-_MODULE = re.compile(rb"\.pyc?$|/__pycache__/|/(site|dist)-packages(/|$)|/lib/python3[^/]*(/|$)")
 # As capture names what tmpfile makes, and the kernel what is opened with O_TMPFILE.
 _NAMELESS = re.compile(rb"^<temporary file>$|/#\d+$")
-_PYTHON = re.compile("python|pypy", re.IGNORECASE)
 
 
 def in_names(evidence: Evidence) -> Cause:
     use, functions = evidence.use, evidence.columns["functions"]
-    whole = use.time_ns(*METADATA_KINDS)
-    if (cause := _asynchronous(evidence) or _imports(evidence)) is not None:
+    if (cause := _asynchronous(evidence) or imports(evidence)) is not None:
         return cause
-    first, second, *_ = sorted(METADATA_KINDS, key=lambda kind: -use.time_ns(kind))
-    kinds = [first] + [second] * (use.time_ns(second) >= WORTH_NAMING * whole)
-    facts = " and ".join(calls_of(use, kind, functions) for kind in kinds)
-    if use.time_ns("look_up") >= CAUSE_SHARE * whole:
+    facts = _facts(evidence, use)
+    if use.time_ns("look_up") >= CAUSE_SHARE * use.time_ns(*METADATA_KINDS):
         part = part_of_io(evidence, use.time_ns("look_up"), use.calls("look_up"))
         maker = made_by_mpiio(evidence, "look_up")
         by = f", made by {maker}," if maker else ""
@@ -102,15 +97,25 @@ def in_names(evidence: Evidence) -> Cause:
         elif not maker and _are_of_many_names(evidence):
             advised = "each name"
         return Cause(Kind.LOOK_UPS, text, facts, evidence.named_file("look_up"), advised=advised)
-    part = part_of_io(evidence, whole)
     for cause in (
-        _temporary(evidence, METADATA_KINDS, facts, f"their opens, closes and the like {part}"),
+        _temporary(evidence, METADATA_KINDS, facts, "their opens, closes and the like take"),
         _reopened(evidence, facts),
-        _many_files(evidence, facts),
+        _many_files(evidence),
     ):
         if cause is not None:
             return cause
-    return _slow_names(evidence, kinds)
+    return _slow_names(evidence, _slowest(use))
+
+
+def _slowest(use: Use) -> list[str]:
+    """The kind of calls with most time, and another one that has a notable part of it."""
+    first, other, *_ = sorted(METADATA_KINDS, key=lambda kind: -use.time_ns(kind))
+    return [first] + [other] * (use.time_ns(other) >= WORTH_NAMING * use.time_ns(*METADATA_KINDS))
+
+
+def _facts(evidence: Evidence, use: Use) -> str:
+    functions = evidence.columns["functions"]
+    return " and ".join(calls_of(use, kind, functions) for kind in _slowest(use))
 
 
 def _are_of_many_names(evidence: Evidence) -> bool:
@@ -254,45 +259,6 @@ def used_rows(evidence: Evidence) -> np.ndarray:
     return np.flatnonzero(np.asarray(files["bytes_read"]) + np.asarray(files["bytes_written"]))
 
 
-def are_modules(evidence: Evidence) -> np.ndarray:
-    """For each file whether Python looks for it when it imports. Other programs that come to such
-    files, as tar does, come to them as to any others."""
-    paths = evidence.files["path"]
-    meta = evidence.columns["meta"]
-    if not _PYTHON.search(base_name(meta.get("exe") or meta.get("program", ""))):
-        return np.zeros(len(paths), dtype=bool)
-    modules = np.asarray([bool(_MODULE.search(bytes(path))) for path in paths], dtype=bool)
-    return modules & ~_are_installed(evidence)
-
-
-def _are_installed(evidence: Evidence) -> np.ndarray:
-    """For each file whether it lies where the program writes sources of modules, as pip does, and
-    their compiled forms beside them."""
-    written = np.asarray(evidence.files["bytes_written"]) > 0
-    paths = [bytes(path) for path in evidence.files["path"]]
-    sources = [path for path, wrote in zip(paths, written, strict=True) if wrote]
-    folders = {_folder_of(path) for path in sources if path.endswith(b".py")}
-    return np.asarray([_folder_of(path) in folders for path in paths], dtype=bool)
-
-
-def _folder_of(path: bytes) -> bytes:
-    return path.rpartition(b"/")[0].removesuffix(b"/__pycache__")
-
-
-def _imports(evidence: Evidence) -> Cause | None:
-    """Looking for Python's modules and opening them, where that has most of the time in names."""
-    files, use = evidence.files, evidence.use
-    rows = np.flatnonzero(are_modules(evidence))
-    modules = sum_use(files, rows)
-    spent = modules.time_ns(*METADATA_KINDS)
-    if not len(rows) or spent < CAUSE_SHARE * use.time_ns(*METADATA_KINDS):
-        return None
-    calls = modules.calls("open", "look_up")
-    text = f"{calls:,} opens and look-ups for Python's modules {part_of_io(evidence, spent)}"
-    facts = f"{len(rows):,} paths of modules and libraries on {count(evidence.ranks, 'rank')}"
-    return Cause(Kind.MANY_FILES, text, facts, advised="python")
-
-
 def _reopened(evidence: Evidence, facts: str) -> Cause | None:
     rows = np.union1d(often_opened(evidence), opened_for_tables(evidence))
     use = sum_use(evidence.files, rows)
@@ -309,10 +275,8 @@ def opened_for_each(evidence: Evidence, kind: str) -> Cause | None:
     """Small requests that no buffer can gather, since the file is closed after each few: they take
     longer than the opens, but are so many and so small because of these."""
     verb = {"read": "reading", "write": "writing"}[kind]
-    part = percent(evidence.use.time_ns(kind) / evidence.io_time_ns)
     described = evidence.described(evidence.use, kind)
-    what = f"{verb} them takes {part} of the I/O time"
-    if (cause := _temporary(evidence, (kind,), described, what)) is not None:
+    if (cause := _temporary(evidence, (kind,), described, f"{verb} them takes")) is not None:
         return cause
     rows = often_opened(evidence)
     use = sum_use(evidence.files, rows)
@@ -361,8 +325,9 @@ def _temporary(evidence: Evidence, kinds: Sequence[str], facts: str, what: str) 
     few = opens < MANY_FILES or size >= SMALL_FILE_BYTES * opens
     if few or use.time_ns(*kinds) < max(CAUSE_SHARE * evidence.use.time_ns(*kinds), 1):
         return None
-    text = f"{opens:,} temporary files of {byte_count(size / opens)} on average: {what}"
-    return Cause(Kind.MANY_FILES, text, facts, advised="temporary")
+    part = percent(use.time_ns(*kinds) / evidence.io_time_ns)
+    text = f"{opens:,} temporary files of {byte_count(size / opens)} on average: {what} {part}"
+    return Cause(Kind.MANY_FILES, f"{text} of the I/O time", facts, advised="temporary")
 
 
 def often_opened(evidence: Evidence) -> np.ndarray:
@@ -388,7 +353,7 @@ def _opened_again(evidence: Evidence, rows: np.ndarray, facts: str) -> Cause:
     use = sum_use(evidence.files, rows)
     used = use.calls(*MOVING_KINDS, "sync", "lock", "truncate")
     if not used and use.calls("close") < CLOSED * use.calls("open"):
-        spent = evidence.use.time_ns(*METADATA_KINDS)
+        spent = use.time_ns(*METADATA_KINDS)
         names = where_of(evidence, rows) if len(rows) == 1 else count(len(rows), "name")
         return _opens_of_absent(use, names, part_of_io(evidence, spent), facts)
     name, verb = where_of(evidence, rows), "is" if len(rows) == 1 else "are"
@@ -455,7 +420,7 @@ def _sizes(files: dict[str, Any]) -> np.ndarray:
     return np.where(span > 0, np.minimum(moved, span), moved)
 
 
-def _many_files(evidence: Evidence, facts: str) -> Cause | None:
+def _many_files(evidence: Evidence) -> Cause | None:
     """Less than 1 MB each: a large one beside them, as an archive that they come from, is not."""
     files = evidence.files
     sizes = _sizes(files)
@@ -475,10 +440,12 @@ def _many_files(evidence: Evidence, facts: str) -> Cause | None:
     listings = calls_of_functions(evidence.columns["functions"], OTHERS["listing"])
     if empty and 2 * listings >= use.calls("open"):
         return None  # directories
-    part = part_of_io(evidence, evidence.use.time_ns(*METADATA_KINDS))
     if empty and use.calls("close") < CLOSED * use.calls("open"):
-        return _opens_of_absent(use, count(len(rows), "name"), part, facts)
-    number = int(np.count_nonzero(once & (with_bytes != empty)))
+        part = part_of_io(evidence, use.time_ns(*METADATA_KINDS))
+        return _opens_of_absent(use, count(len(rows), "name"), part, _facts(evidence, use))
+    is_told = with_bytes != empty
+    number, use = int(np.count_nonzero(once & is_told)), sum_use(files, rows[is_told])
+    part = part_of_io(evidence, use.time_ns(*METADATA_KINDS))
     mean = byte_count(moved / max(number, 1))
     what = "files that are neither read nor written" if empty else f"files of {mean} on average"
     text = f"{number:,} {what}: their opens, closes and the like {part}"
@@ -490,4 +457,4 @@ def _many_files(evidence: Evidence, facts: str) -> Cause | None:
         advised = "temporary"
     elif 2 * sum(b".zarr/" in bytes(files["path"][row]) for row in rows) > len(rows):
         advised = "zarr"
-    return Cause(Kind.MANY_FILES, text, facts, advised=advised)
+    return Cause(Kind.MANY_FILES, text, _facts(evidence, use), advised=advised)

@@ -19,7 +19,8 @@ from tailrace.verdict.messages import (
     waits_for_all,
     waits_for_windows,
 )
-from tailrace.verdict.names_of_files import MANY_POLLS, are_modules
+from tailrace.verdict.modules import are_modules
+from tailrace.verdict.names_of_files import MANY_POLLS
 from tailrace.verdict.off_path import (
     asleep,
     overlapped_io_ns,

@@ -61,8 +61,8 @@ from tailrace.verdict.cause import (
 from tailrace.verdict.evidence import Evidence, Finding, Kind
 from tailrace.verdict.failures import failing
 from tailrace.verdict.flushes import flushed_by_library, flushes
+from tailrace.verdict.modules import are_modules
 from tailrace.verdict.names_of_files import (
-    are_modules,
     in_names,
     often_opened,
     opened_for_each,

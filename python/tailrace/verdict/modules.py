@@ -1,0 +1,53 @@
+"""Files that Python looks for when it imports: the interpreter's, and no data of the program."""
+
+import re
+
+import numpy as np
+
+from tailrace.names import base_name
+from tailrace.units import count
+from tailrace.verdict.cause import CAUSE_SHARE, Cause, part_of_io
+from tailrace.verdict.evidence import Evidence, Kind
+from tailrace.verdict.requests import METADATA_KINDS, sum_use
+
+_PYTHON = re.compile("python|pypy", re.IGNORECASE)
+_MODULE = re.compile(rb"\.pyc?$|/__pycache__/|/(site|dist)-packages(/|$)|/lib/python3[^/]*(/|$)")
+
+
+def are_modules(evidence: Evidence) -> np.ndarray:
+    """For each file whether Python looks for it when it imports. Other programs that come to such
+    files, as tar does, come to them as to any others."""
+    paths = evidence.files["path"]
+    meta = evidence.columns["meta"]
+    if not _PYTHON.search(base_name(meta.get("exe") or meta.get("program", ""))):
+        return np.zeros(len(paths), dtype=bool)
+    modules = np.asarray([bool(_MODULE.search(bytes(path))) for path in paths], dtype=bool)
+    return modules & ~_are_installed(evidence)
+
+
+def _are_installed(evidence: Evidence) -> np.ndarray:
+    """For each file whether it lies where the program writes sources of modules, as pip does, and
+    their compiled forms beside them."""
+    written = np.asarray(evidence.files["bytes_written"]) > 0
+    paths = [bytes(path) for path in evidence.files["path"]]
+    sources = [path for path, wrote in zip(paths, written, strict=True) if wrote]
+    folders = {_folder_of(path) for path in sources if path.endswith(b".py")}
+    return np.asarray([_folder_of(path) in folders for path in paths], dtype=bool)
+
+
+def _folder_of(path: bytes) -> bytes:
+    return path.rpartition(b"/")[0].removesuffix(b"/__pycache__")
+
+
+def imports(evidence: Evidence) -> Cause | None:
+    """Looking for Python's modules and opening them, where that has most of the time in names."""
+    files, use = evidence.files, evidence.use
+    rows = np.flatnonzero(are_modules(evidence))
+    modules = sum_use(files, rows)
+    spent = modules.time_ns(*METADATA_KINDS)
+    if not len(rows) or spent < CAUSE_SHARE * use.time_ns(*METADATA_KINDS):
+        return None
+    calls = modules.calls("open", "look_up")
+    text = f"{calls:,} opens and look-ups for Python's modules {part_of_io(evidence, spent)}"
+    facts = f"{len(rows):,} paths of modules and libraries on {count(evidence.ranks, 'rank')}"
+    return Cause(Kind.MANY_FILES, text, facts, advised="python")
