@@ -270,6 +270,12 @@ static void remember_stderr(void)
     process.stderr_inode = status.st_ino;
 }
 
+static bool is_linked_rank(void)
+{
+    return rank_hint() && mpi_is_linked();
+}
+
+/* What starts others is known by its name, which a rank's program may have, too. */
 static bool wants_recording(const char *executable)
 {
     const char *directory = getenv("TAILRACE_RAW");
@@ -280,7 +286,8 @@ static bool wants_recording(const char *executable)
     strcpy(process.directory, directory);
     process.all_processes = processes && !strcmp(processes, "all");
     const char *executed = (const char *)getauxval(AT_EXECFN); /* a script, not its interpreter */
-    return process.all_processes || (!starts_others(executable) && !starts_others(executed));
+    return process.all_processes || is_linked_rank() ||
+           (!starts_others(executable) && !starts_others(executed));
 }
 
 static void describe_usage(void)
@@ -330,7 +337,7 @@ static void describe_earlier(void)
 /* Go's programs call the system without the C library: nothing but MPI calls would be seen. */
 static bool starts_at_once(const char *executable, int argc, char **argv)
 {
-    if (rank_hint() && mpi_is_linked())
+    if (is_linked_rank())
         return true;
     if (is_of_go())
         return false;

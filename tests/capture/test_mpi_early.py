@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 
 from mpi_capture import HERE
@@ -63,4 +64,11 @@ def test_mpich_s_abi_by_another_name_is_the_same(workplaces, tmp_path):
     binary, libraries = workplace.compile("messages.c"), str(tmp_path / "libraries")
     run = workplace.run(tmp_path / "raw", RANKS, binary, TAILRACE_LIBRARIES=libraries)
     assert "MPI calls are not recorded" not in run.stderr
+    assert len(run.ranks) == RANKS and run.calls(0, "MPI_Ssend")
+
+
+def test_a_rank_is_recorded_whatever_its_program_is_called(workplace, tmp_path):
+    """ROMIO's own benchmark is called perf, as is what starts programs to count their events."""
+    binary = shutil.copy(workplace.compile("messages.c"), tmp_path / "perf")
+    run = workplace.run(tmp_path / "raw", RANKS, binary)
     assert len(run.ranks) == RANKS and run.calls(0, "MPI_Ssend")
