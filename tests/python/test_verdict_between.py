@@ -198,6 +198,29 @@ def test_who_writes_packed_files_between_reads_compresses(name, apart, writes, w
     assert ("compress" in finding.advice) == (work == "compressing")
 
 
+@pytest.mark.parametrize(
+    ("name", "apart", "reads", "work"),
+    [
+        (b"/run/big.txt.gz", 61, 430, "decompressing"),  # as gunzip does
+        (b"/run/big.in", 61, 430, "formatting"),
+        (b"/run/in.npz", 1, 430, "formatting"),  # all is read before
+        (b"/run/in.npz", 61, 2, "formatting"),  # other calls stand between the writes
+    ],
+)
+def test_who_reads_packed_files_between_writes_decompresses(name, apart, reads, work):
+    """1000 writes of one place, of which so many follow another call, and reads of another."""
+    beside = read(MILLISECOND, name, 4 * MB, reads)
+    end = 9 * SECOND + 51 * MILLISECOND
+    columns = Program([[useful(9 * SECOND), text(), beside]], end, end, 9 * SECOND).columns()
+    called_from(columns, [("flush", "/m"), ("fill", "/m"), ("main", "/m")])
+    again = {"again": np.array([1000 - apart, 0]), "again_ns": np.array([3 * SECOND, 0])}
+    paths = {"file": [0, 1], "path": [0, 1], "paths": [[0, 2], [1, 2]], "cut": [False, False]}
+    columns["places"] |= again | paths
+    finding = found(columns)
+    assert f"{1000 - apart} writes to state.json ({work}, or what else" in finding.finding
+    assert ("unpacks" in finding.advice) == (work == "decompressing")
+
+
 def test_objects_of_python_are_pickled():
     finding = found(ran(write(50 * MILLISECOND, b"/run/state.pkl", 40 * MB, 1000), 3.0))
     assert "state.pkl (pickling, or what else" in finding.finding

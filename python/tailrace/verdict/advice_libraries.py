@@ -105,6 +105,7 @@ OF_CALLS_BETWEEN = {
     "write packed": "compress by a lower level or a quicker method, or write fewer values",
     "read packed": "read once and keep what was unpacked, or use a method that unpacks more "
     "quickly (zstd, lz4)",
+    "write out of packed": "use a method that unpacks more quickly (zstd, lz4)",
     "read into packed": "compress by a lower level or a quicker method, or not at all",
     "write copied": "hand over more with each call: whole arrays instead of single values",
     "read copied": "take more with each call: whole arrays instead of single values",

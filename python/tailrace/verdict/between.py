@@ -23,6 +23,7 @@ in which a step may have been computed.
 | (taking pieces out of a buffer, …)        |                                                     |
 | … reads (compressing, …)                  | packed files are written from the same place, or in |
 |                                           | between                                             |
+| … writes (decompressing, …)               | packed files are read so                            |
 """
 
 from functools import lru_cache
@@ -71,8 +72,9 @@ WORK["netcdf"] = WORK["hdf5"]
 # What comes more quickly than any text is made, or read, is copied from buffer to buffer.
 COPIED_BYTES_PER_S = 1_000_000_000
 WORK["copied"] = {"read": "taking pieces out of a buffer", "write": "gathering pieces in a buffer"}
-# Who reads files and writes packed ones, as one that makes an archive of them.
-WORK["into packed"] = {"read": WORK["packed"]["write"], "write": WORK["packed"]["write"]}
+# Who reads files and writes packed ones, as one that makes an archive of them, or the opposite.
+WORK["into packed"] = {"read": WORK["packed"]["write"]}
+WORK["out of packed"] = {"write": WORK["packed"]["read"]}
 WORK["sqlite"] = dict.fromkeys(MOVING_KINDS, "what SQLite does to find and fill its pages")
 
 
@@ -196,29 +198,29 @@ def _content(evidence: Evidence, files: list[int]) -> str:
 
 
 def _made_of(evidence: Evidence, found: Between, files: list[int]) -> str:
-    """What else than text these bytes become, or come from: packed ones are written meanwhile; or
-    they come too quickly to be made one by one."""
-    if found.kind == "read" and _into_packed(evidence, found, files):
-        return "into packed"
+    """What else than text these bytes become, or come from: packed ones are moved the other way
+    meanwhile; or they come too quickly to be made one by one."""
+    if _packed_meanwhile(evidence, found, files):
+        return "into packed" if found.kind == "read" else "out of packed"
     quick = _bytes(evidence, found) * 1e9 >= COPIED_BYTES_PER_S * found.time_ns
     return "copied" if quick else ""
 
 
-def _into_packed(evidence: Evidence, found: Between, files: list[int]) -> bool:
-    """Packed files are written from the place that reads; or from others, where it is their writes
-    that stand between reads of files that stay open, as of gzip: after parsing there would be none
-    before the end."""
+def _packed_meanwhile(evidence: Evidence, found: Between, files: list[int]) -> bool:
+    """Packed files are written from the place that reads, or read from the one that writes; or from
+    others, where it is these calls that stand between those on files that stay open, as of gzip: of
+    what is parsed first, or formatted at the end, all calls follow each other."""
     table, paths = evidence.columns["places"], evidence.columns["files"]["path"]
-    places = Places(evidence.columns)
-    written = np.flatnonzero((places.files >= 0) & (np.asarray(table["bytes_written"]) > 0))
-    packed = [row for row in written if content_of(paths[places.files[row]]) == "packed"]
+    places, (other,) = Places(evidence.columns), set(MOVING_KINDS) - {found.kind}
+    moved = np.flatnonzero((places.files >= 0) & (np.asarray(table[moved_column(other)]) > 0))
+    packed = [row for row in moved if content_of(paths[places.files[row]]) == "packed"]
     if any(places.name(int(table["path"][row])) == found.place for row in packed):
         return True
-    writes = sum(int(table["writes"][row]) for row in packed)
-    reads = sum(int(table["reads"][row]) for row in found.rows if places.files[row] in files)
-    opens = int(np.asarray(evidence.columns["files"]["opens"])[files].sum())
-    broken = reads - found.calls
-    return broken <= 2 * writes and broken > BROKEN * max(opens, 1)
+    ours, theirs = KINDS[found.kind][0], KINDS[other][0]
+    calls = sum(int(table[ours][row]) for row in found.rows if places.files[row] in files)
+    broken, opens = calls - found.calls, evidence.columns["files"]["opens"]
+    between = sum(int(table[theirs][row]) for row in packed)
+    return BROKEN * max(int(np.asarray(opens)[files].sum()), 1) < broken <= 2 * between
 
 
 def _most(evidence: Evidence) -> Between | None:
