@@ -12,8 +12,9 @@ use super::layout::BLOCK_TOKENS_MAX;
 #[derive(Default)]
 pub(super) struct Named {
     words: Vec<i64>,
-    /// By shape: its words, and whether an event of it takes a number.
-    uses: Vec<(std::ops::Range<u32>, bool)>,
+    /// By shape: the first of its words; twice their number, and 1 more where an event of it takes
+    /// a number.
+    uses: Vec<(u32, u32)>,
 }
 
 /// Reads `count` shapes; their places are yet to come.
@@ -108,9 +109,10 @@ fn read_one(
     let mut put = |operation: Operation, tokens: &[i64]| {
         let shape = Shape { part, function: number, place: 0, operation };
         let known = named.words.len() as u32;
+        let number = tokens.len() as u32;
         named.words.extend_from_slice(tokens);
-        named.uses.push((known..named.words.len() as u32, shape.takes_number()));
-        shapes.push(ColumnShape { shape, tokens: tokens.len() as u32 });
+        named.uses.push((known, number << 1 | u32::from(shape.takes_number())));
+        shapes.push(ColumnShape { shape, tokens: number });
     };
     match class {
         class::SEND => put(words::send(words, context).map_err(wrong)?, &[]),
@@ -136,15 +138,16 @@ impl Named {
             return Ok(());
         }
         for &shape in &columns.shape_of {
-            let (range, takes_number) = &self.uses[usize::from(shape)];
-            next += u64::from(*takes_number);
-            if range.is_empty() {
+            let (first, use_of) = self.uses[usize::from(shape)];
+            next += u64::from(use_of & 1);
+            let number = use_of as usize >> 1;
+            if number == 0 {
                 continue;
             }
-            if columns.tokens.len() + range.len() > BLOCK_TOKENS_MAX {
+            if columns.tokens.len() + number > BLOCK_TOKENS_MAX {
                 return Err("a block completes too many requests");
             }
-            for &word in &self.words[range.start as usize..range.end as usize] {
+            for &word in &self.words[first as usize..][..number] {
                 columns.tokens.push(words::token(word, next, context)?);
             }
         }
