@@ -28,15 +28,12 @@ impl<T> Numbered<T> {
     #[inline(always)]
     pub(crate) fn push(&mut self, thing: T) {
         if self.next - self.first == self.recent.len() as u64 {
-            self.grow();
+            self.make_room();
         }
         let place = self.place(self.next);
         self.recent[place] = Some(thing);
         self.next += 1;
         self.open_recent += 1;
-        while self.next - self.first > 2 * self.open_recent + 64 {
-            self.retire();
-        }
     }
 
     /// The next number.
@@ -52,12 +49,9 @@ impl<T> Numbered<T> {
             return;
         }
         if self.next - self.first == self.recent.len() as u64 {
-            self.grow();
+            self.make_room();
         }
         self.next += 1;
-        while self.next - self.first > 2 * self.open_recent + 64 {
-            self.retire();
-        }
     }
 
     #[inline]
@@ -144,7 +138,19 @@ impl<T> Numbered<T> {
         number as usize & self.recent.len().wrapping_sub(1)
     }
 
+    /// For one more: by what is open and has long been overtaken, or more memory.
     #[cold]
+    #[inline(never)]
+    fn make_room(&mut self) {
+        let before = self.first;
+        while self.next - self.first > 2 * self.open_recent + 64 {
+            self.retire();
+        }
+        if self.first == before {
+            self.grow();
+        }
+    }
+
     fn grow(&mut self) {
         let before = std::mem::take(&mut self.recent);
         let mask = before.len().wrapping_sub(1);
@@ -158,7 +164,6 @@ impl<T> Numbered<T> {
         }
     }
 
-    #[cold]
     fn retire(&mut self) {
         let place = self.place(self.first);
         if let Some(thing) = self.recent[place].take() {

@@ -46,14 +46,14 @@ impl Entries {
         self.numbers[side] += 1;
     }
 
-    /// … of one side, where nobody asks whose the moments were.
-    fn add_moments(&mut self, entered: &[Entered]) {
+    /// … of one side, where nobody asks whose the moments were; when the last of these was.
+    fn add_moments(&mut self, entered: &[Entered]) -> i64 {
         let [latest, _] = &mut self.sides;
         if let Some(first) = entered.first().filter(|_| self.numbers[0] == 0) {
             *latest = Latest::of(&first.source);
         }
-        latest.add_moments(entered.iter().map(|entered| &entered.source));
         self.numbers[0] += entered.len() as u32;
+        latest.add_moments(entered.iter().map(|entered| &entered.source))
     }
 
     fn number(&self) -> u32 {
@@ -182,11 +182,11 @@ impl Instance {
     /// Adds up what entered: once all have, or somebody asks.
     pub(crate) fn absorb(&mut self) {
         let entered = &self.fresh[self.absorbed..];
-        self.last = entered.iter().fold(self.last, |last, entered| last.max(entered.source.at));
         if self.critical_paths == CriticalPaths::LeftOut && !self.has_sides {
-            self.all.add_moments(entered);
+            self.last = self.last.max(self.all.add_moments(entered));
         } else {
             for entered in entered {
+                self.last = self.last.max(entered.source.at);
                 self.all.add(entered);
             }
         }

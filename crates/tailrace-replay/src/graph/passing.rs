@@ -4,6 +4,7 @@
 
 use crate::graph::Around;
 use crate::graph::chains::Chain;
+use crate::graph::collectives::Part;
 use crate::graph::moment::Moment;
 use crate::graph::replayed::Own;
 use crate::graph::roles::Role;
@@ -75,11 +76,15 @@ impl Around<'_> {
     /// … to wait for it at the same vertex.
     #[allow(clippy::inline_always)] // into the one function that waits for it
     #[inline(always)]
-    pub(crate) fn enter_to_meet(&mut self, chain: &mut Chain, vertex: &Vertex, entry: &Entry) {
+    pub(crate) fn enter_to_meet(
+        &mut self,
+        chain: &mut Chain,
+        vertex: &Vertex,
+        entry: &Entry,
+    ) -> Option<Part> {
         chain.roles.skip();
         let source = || chain.source(vertex, self.ranks);
-        chain.met = self.collectives.enter(self.tables, entry, source);
-        chain.part = 1;
+        self.collectives.enter(self.tables, entry, source)
     }
 
     #[inline(never)]

@@ -320,17 +320,19 @@ impl Latest {
         }
     }
 
-    /// … of many in place, where nobody asks whose the moments were.
+    /// … of many in place, where nobody asks whose the moments were; when the last was, as measured.
     #[inline]
-    pub(crate) fn add_moments<'a>(&mut self, sources: impl Iterator<Item = &'a Source>) {
-        let [mut at, mut net, mut even, mut ideal] = self.moments;
+    pub(crate) fn add_moments<'a>(&mut self, sources: impl Iterator<Item = &'a Source>) -> i64 {
+        let [before, mut net, mut even, mut ideal] = self.moments;
+        let mut at = i64::MIN;
         for source in sources {
             at = at.max(source.at);
             net = net.max(source.moment.clocks.net);
             even = even.max(source.moment.clocks.even);
             ideal = ideal.max(source.moment.clocks.ideal);
         }
-        self.moments = [at, net, even, ideal];
+        self.moments = [before.max(at), net, even, ideal];
+        at
     }
 
     /// Of equals the one on which all agree, whatever the order.

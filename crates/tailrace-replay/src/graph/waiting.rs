@@ -37,10 +37,12 @@ impl Around<'_> {
         entry: &Entry,
         force: bool,
     ) -> Option<Reached> {
-        if chain.part == 0 {
-            self.enter_to_meet(chain, vertex, entry);
-        }
-        if let Some(part) = chain.met {
+        // Not by way of the chain: it would be read before it is there.
+        let met = match chain.part {
+            0 => self.enter_to_meet(chain, vertex, entry),
+            _ => chain.met,
+        };
+        if let Some(part) = met {
             let Self { collectives, ranks, crossings, wait_states, .. } = self;
             match collectives.known(&part, vertex.since) {
                 Known::Latest(latest) => {
@@ -48,10 +50,14 @@ impl Around<'_> {
                     let (span, local) = ((vertex.at, vertex.since), chain.local(vertex, *ranks));
                     follow.latest(chain, (vertex, span, local), Awaited::Others, latest);
                 }
-                Known::SomeLack if self.is_patient && !force => return Some(Reached::Missing),
+                Known::SomeLack if self.is_patient && !force => {
+                    (chain.met, chain.part) = (met, 1);
+                    return Some(Reached::Missing);
+                }
                 Known::SomeLack | Known::InDoubt => {
                     let why = self.meet_in_doubt(chain, vertex, &part, force);
                     if why.is_some() {
+                        (chain.met, chain.part) = (met, 1);
                         return why;
                     }
                 }
@@ -99,23 +105,25 @@ impl Around<'_> {
         mut force: bool,
     ) -> Option<Reached> {
         let local = chain.local(vertex, self.ranks);
-        for role in roles.clone().skip(chain.part as usize) {
+        let mut role = roles.start + u64::from(chain.part);
+        while role < roles.end {
             let finished = self.finish(chain, (vertex, local), role);
-            if let (Finished::Later(why), false) = (finished, force) {
-                return Some(why);
-            }
             if !matches!(finished, Finished::Now) {
-                let why = self.wait(chain, vertex, Deed::Finish { role }, force);
+                let why = match finished {
+                    Finished::Later(why) if !force => Some(why),
+                    _ => self.wait(chain, vertex, Deed::Finish { role }, force),
+                };
                 if why.is_some() {
+                    chain.part = (role - roles.start) as u32;
                     return why;
                 }
                 self.end_role(chain, vertex, role);
             }
             force = false;
             chain.last_wait = vertex.at;
-            chain.part += 1;
-            if (chain.part as usize).is_multiple_of(FORESEEN) {
-                self.foresee(chain, role + 1..roles.end);
+            role += 1;
+            if (role - roles.start).is_multiple_of(FORESEEN as u64) {
+                self.foresee(chain, role..roles.end);
             }
         }
         chain.part = 0;

@@ -117,7 +117,6 @@ impl Rank<'_> {
         }
         (self.threads[i].since, self.threads[i].site) = (begin, call.site());
         let role = self.begin_action(i, call, step.course == Course::Enter);
-        let outer_file_call = self.threads[i].file_call;
         let file_call = file_call(operation, role, call.site());
         let waits = match file_call {
             Some(_) if step.io && operation.progress() == Progress::Blocking => {
@@ -128,11 +127,9 @@ impl Rank<'_> {
         let io = waits.is_none() && (step.io || matches!(role, Role::FileWait));
         let (mpiio, waiting) = (step.mpiio, waits.is_some());
         let thread = &mut self.threads[i];
-        thread.push(Frame { begin, io, mpiio, waiting, role, outer_file_call });
+        thread.push(Frame { begin, io, mpiio, waiting, is_file_call: file_call.is_some(), role });
         thread.wakes = waits.or(thread.wakes);
-        if file_call.is_some() {
-            thread.file_call = file_call;
-        }
+        thread.file_calls.extend(file_call);
         if io {
             self.enter_io(i);
         }
@@ -231,7 +228,7 @@ impl Rank<'_> {
         if let (true, Some(direction)) = (moved, call.step.access.direction()) {
             self.move_bytes(i, call.step, begin, direction);
         }
-        if let Some(FileCall { role, moves: true, .. }) = self.threads[i].file_call {
+        if let Some(&FileCall { role, moves: true, .. }) = self.threads[i].file_calls.last() {
             self.emit(i, Deed::FileEnded { role });
         }
     }
@@ -395,8 +392,8 @@ impl Rank<'_> {
     /// last.
     #[inline]
     fn join_file_call(&mut self, i: usize) {
-        if let (Some(FileCall { role, site, .. }), true) =
-            (self.threads[i].file_call, self.threads[i].main)
+        if let (Some(&FileCall { role, site, .. }), true) =
+            (self.threads[i].file_calls.last(), self.threads[i].main)
         {
             self.threads[i].site = site;
             self.emit(i, Deed::Await { role });

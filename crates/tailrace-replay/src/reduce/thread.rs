@@ -26,9 +26,9 @@ pub(crate) struct Frame {
     pub mpiio: bool,
     /// The frame becomes a file call when the last rank enters.
     pub waiting: bool,
+    /// It is the innermost of the thread's collective file calls.
+    pub is_file_call: bool,
     pub role: Role,
-    /// The collective file call that was innermost before.
-    pub outer_file_call: Option<FileCall>,
 }
 
 /// A collective file call that others are made inside of.
@@ -71,8 +71,9 @@ pub(crate) struct Thread {
     pub mpiio_depth: u32,
     pub io_begin: i64,
     pub bytes: [u64; 2],
-    pub file_call: Option<FileCall>,
     pub stack: Vec<Frame>,
+    /// Those of its calls that are collective file calls.
+    pub file_calls: Vec<FileCall>,
     pub next: Option<Next>,
     /// When the opaque collective file call around becomes a file call.
     pub wakes: Option<i64>,
@@ -128,8 +129,8 @@ impl Thread {
             mpiio_depth: 0,
             io_begin: 0,
             bytes: [0; 2],
-            file_call: None,
             stack: Vec::new(),
+            file_calls: Vec::new(),
             next: None,
             wakes: None,
             opaque_calls: 0,
@@ -185,7 +186,9 @@ impl Thread {
     pub(crate) fn pop(&mut self) -> Option<Frame> {
         let frame = self.stack.pop()?;
         self.mpiio_depth -= u32::from(frame.mpiio);
-        self.file_call = frame.outer_file_call;
+        if frame.is_file_call {
+            self.file_calls.pop();
+        }
         self.settle();
         Some(frame)
     }
