@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use crate::accounts::timeline::State;
-use crate::longest::Lasting;
+use crate::longest::{Bar, Lasting};
 use crate::steps::Step;
 
 /// A call of a rank's main thread; nanoseconds since the window's begin, cut to the window.
@@ -34,6 +34,23 @@ impl Lasting for Span {
     fn order(&self) -> Self::Order {
         (self.rank, Reverse(self.end), self.function, self.file, self.bytes)
     }
+}
+
+/// A call that may be among the longest.
+#[cold]
+pub(crate) fn offer(
+    longest: &mut Vec<Span>,
+    bar: Bar,
+    rank: u32,
+    step: &Step,
+    (begin, end): (i64, i64),
+) {
+    if !bar.is_met_by(begin, end) {
+        return;
+    }
+    let Step { function, file, bytes, io, .. } = *step;
+    let state = if io { State::Io } else { State::Mpi };
+    longest.push(Span { begin, end, rank, function, state, file, bytes });
 }
 
 #[cfg(test)]

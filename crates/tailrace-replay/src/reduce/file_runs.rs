@@ -4,12 +4,11 @@
 use tailrace_trace::Columns;
 use tailrace_trace::columns::LONG;
 
-use crate::accounts::longest::Span;
+use crate::accounts::longest::{Span, offer};
 use crate::graph::edges::Keys;
 use crate::longest::Bar;
 use crate::reduce::Rank;
 use crate::reduce::load::Load;
-use crate::reduce::rows::offer;
 use crate::steps::{Course, Line, Step, Sum};
 
 /// So many calls are taken in one go.

@@ -7,7 +7,7 @@ use std::mem::offset_of;
 
 use tailrace_trace::event::Token;
 
-use crate::accounts::longest::Span;
+use crate::accounts::longest::{Span, offer};
 use crate::accounts::timeline::{Pen, Row, State};
 use crate::accounts::waits::Waits;
 use crate::graph::edges::{Edges, Keys};
@@ -494,21 +494,4 @@ fn file_call(step: &Step, role: Role) -> Option<FileCall> {
         }
         _ => None,
     }
-}
-
-/// A call that may be among the longest.
-#[cold]
-pub(super) fn offer(
-    longest: &mut Vec<Span>,
-    bar: Bar,
-    rank: u32,
-    step: &Step,
-    (begin, end): (i64, i64),
-) {
-    if !bar.is_met_by(begin, end) {
-        return;
-    }
-    let Step { function, file, bytes, io, .. } = *step;
-    let state = if io { State::Io } else { State::Mpi };
-    longest.push(Span { begin, end, rank, function, state, file, bytes });
 }

@@ -18,6 +18,7 @@ use crate::reduce::load::Next;
 use crate::reduce::requests::{Requests, Role};
 use crate::steps::Step;
 
+#[allow(clippy::struct_excessive_bools)] // facts that are independent of one another
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Frame {
     /// Nanoseconds since the window's begin, cut to it.
