@@ -16,7 +16,7 @@ use crate::graph::area::Area;
 use crate::graph::edges::Edges;
 use crate::graph::{Graph, Slab};
 use crate::longest::Longest;
-use crate::options::Options;
+use crate::options::{CriticalPaths, Options};
 use crate::reduce::{Common, Rank};
 
 /// Told how many events of how many were taken, now and then; `false` stops the analysis.
@@ -25,8 +25,8 @@ pub type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
 /// Events of a slab: what a thread that takes all by itself finds in its cache. What one thread
 /// reads that another has written comes slowly while it lies in that one's cache, unless they have
 /// one in common: so slabs that several threads take are larger than that. But what is handed on is
-/// to lie in a common cache, at least; where few ranks meet, it is foreseen what the graph reads
-/// next.
+/// to lie in a common cache, at least. Where few ranks meet and paths are followed, half as large
+/// ones take longer.
 const SLAB_ALONE: u64 = 1 << 13;
 const SLAB_TOGETHER: u64 = 1 << 16;
 const SLAB_OF_FEW: u64 = 1 << 17;
@@ -92,9 +92,11 @@ pub(crate) fn run<'a>(
     let pool = pool(options, total)?;
     let many = slab_of(begins.len() as u64);
     let few_meet = begins.len() <= FEW_RANKS;
+    let follows = options.critical_paths == CriticalPaths::Followed;
     let (slab_events, for_the_graph) = match (options.slab, &pool) {
         (0, None) => (SLAB_ALONE, SLAB_ALONE),
-        (0, Some(_)) => (SLAB_TOGETHER, if few_meet { SLAB_OF_FEW } else { SLAB_TOGETHER }),
+        (0, Some(_)) if few_meet && follows => (SLAB_TOGETHER, SLAB_OF_FEW),
+        (0, Some(_)) => (SLAB_TOGETHER, SLAB_TOGETHER),
         (events, _) => (events, events),
     };
     let threads = pool.as_ref().map_or(0, ThreadPool::current_num_threads);
