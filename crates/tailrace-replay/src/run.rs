@@ -24,12 +24,12 @@ pub type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
 
 /// Events of a slab: what a thread that takes all by itself finds in its cache. What one thread
 /// reads that another has written comes slowly while it lies in that one's cache, unless they have
-/// one in common: so slabs that several threads take are larger than that. But what is handed on is
-/// to lie in a common cache, at least. Where few ranks meet and paths are followed, half as large
-/// ones take longer.
+/// one in common: so slabs that several threads take are larger than that. But the more ranks there
+/// are, the less is it foreseen what the graph reads next: that is to lie in a common cache, at
+/// least. So it is where few ranks meet and no paths are followed: half as large takes less time.
 const SLAB_ALONE: u64 = 1 << 13;
-const SLAB_TOGETHER: u64 = 1 << 16;
-const SLAB_OF_FEW: u64 = 1 << 17;
+const SLAB_TOGETHER: u64 = 1 << 17;
+const SLAB_FOR_THE_GRAPH: u64 = 1 << 16;
 const FEW_RANKS: usize = 1 << 3;
 /// … but where there are many ranks so many of each, since in each slab what is known of a rank
 /// comes into the cache again, and so many in all, since more would take too much memory; but fewer
@@ -91,17 +91,17 @@ pub(crate) fn run<'a>(
     let begins: Vec<i64> = ranks().map(Rank::birth).collect();
     let pool = pool(options, total)?;
     let many = slab_of(begins.len() as u64);
-    let few_meet = begins.len() <= FEW_RANKS;
-    let follows = options.critical_paths == CriticalPaths::Followed;
-    let (slab_events, for_the_graph) = match (options.slab, &pool) {
-        (0, None) => (SLAB_ALONE, SLAB_ALONE),
-        (0, Some(_)) if few_meet && follows => (SLAB_TOGETHER, SLAB_OF_FEW),
-        (0, Some(_)) => (SLAB_TOGETHER, SLAB_TOGETHER),
-        (events, _) => (events, events),
+    let slab_events = match (options.slab, &pool) {
+        (0, None) => SLAB_ALONE,
+        (0, Some(_)) => SLAB_TOGETHER,
+        (events, _) => events,
     };
+    let follows = options.critical_paths == CriticalPaths::Followed;
+    let large = options.slab != 0 || follows && begins.len() <= FEW_RANKS;
+    let for_the_graph = if large { slab_events } else { slab_events.min(SLAB_FOR_THE_GRAPH) };
     let threads = pool.as_ref().map_or(0, ThreadPool::current_num_threads);
     // What a rank hands over in a slab is small then.
-    let reads_in_no_order = threads > 1 && !few_meet;
+    let reads_in_no_order = threads > 1 && begins.len() > FEW_RANKS;
     let mut run = Run {
         common,
         area: Area::new(common.keys, common.runtime(), begins.len()),
