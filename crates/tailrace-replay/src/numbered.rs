@@ -187,7 +187,7 @@ mod tests {
             assert_eq!(things.get(number), Some(&"new"));
             assert_eq!(things.remove(number), Some("new"));
         }
-        // Of one or two open things 66 or 68 may be recent: 64 is too little room, and 128 is enough.
+        // Of one or two open things 66 or 68 may be recent: room for 64 is too little.
         assert_eq!(things.recent.len(), 128);
         assert_eq!(things.get_mut(0), Some(&mut "old"));
         assert_eq!(things.remove(0), Some("old"));
