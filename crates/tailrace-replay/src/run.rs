@@ -26,10 +26,11 @@ pub type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
 /// reads that another has written comes slowly while it lies in that one's cache, unless they have
 /// one in common: so slabs that several threads take are larger than that. But the more ranks there
 /// are, the less is it foreseen what the graph reads next: that is to lie in a common cache, at
-/// least. So it is where few ranks meet and no paths are followed: half as large takes less time.
+/// least. Where few ranks meet and no paths are followed, half as large takes less time.
 const SLAB_ALONE: u64 = 1 << 13;
 const SLAB_TOGETHER: u64 = 1 << 17;
-const SLAB_FOR_THE_GRAPH: u64 = 1 << 16;
+const SLAB_FOR_THE_GRAPH: u64 = 1 << 15;
+const SLAB_WITHOUT_PATHS: u64 = 1 << 16;
 const FEW_RANKS: usize = 1 << 3;
 /// … but where there are many ranks so many of each, since in each slab what is known of a rank
 /// comes into the cache again, and so many in all, since more would take too much memory; but fewer
@@ -97,8 +98,11 @@ pub(crate) fn run<'a>(
         (events, _) => events,
     };
     let follows = options.critical_paths == CriticalPaths::Followed;
-    let large = options.slab != 0 || follows && begins.len() <= FEW_RANKS;
-    let for_the_graph = if large { slab_events } else { slab_events.min(SLAB_FOR_THE_GRAPH) };
+    let for_the_graph = slab_events.min(match (options.slab, begins.len() <= FEW_RANKS) {
+        (0, false) => SLAB_FOR_THE_GRAPH,
+        (0, true) if !follows => SLAB_WITHOUT_PATHS,
+        _ => u64::MAX,
+    });
     let threads = pool.as_ref().map_or(0, ThreadPool::current_num_threads);
     // What a rank hands over in a slab is small then.
     let reads_in_no_order = threads > 1 && begins.len() > FEW_RANKS;
