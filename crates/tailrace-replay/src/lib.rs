@@ -39,6 +39,7 @@ mod path;
 pub mod program;
 mod reduce;
 mod run;
+mod slabs;
 mod stamp;
 mod steps;
 mod toggles;

@@ -16,29 +16,13 @@ use crate::graph::area::Area;
 use crate::graph::edges::Edges;
 use crate::graph::{Graph, Slab};
 use crate::longest::Longest;
-use crate::options::{CriticalPaths, Options};
+use crate::options::Options;
 use crate::reduce::{Common, Rank};
+use crate::slabs;
 
 /// Told how many events of how many were taken, now and then; `false` stops the analysis.
 pub type Progress<'a> = &'a mut dyn FnMut(u64, u64) -> bool;
 
-/// Events of a slab: what a thread that takes all by itself finds in its cache. What one thread
-/// reads that another has written comes slowly while it lies in that one's cache, unless they have
-/// one in common: so slabs that several threads take are larger than that. But the more ranks there
-/// are, the less is it foreseen what the graph reads next: that is to lie in a common cache, at
-/// least. Where few ranks meet and no paths are followed, half as large takes less time.
-const SLAB_ALONE: u64 = 1 << 13;
-const SLAB_TOGETHER: u64 = 1 << 17;
-const SLAB_FOR_THE_GRAPH: u64 = 1 << 15;
-const SLAB_WITHOUT_PATHS: u64 = 1 << 16;
-const FEW_RANKS: usize = 1 << 3;
-/// … but where there are many ranks so many of each, since in each slab what is known of a rank
-/// comes into the cache again, and so many in all, since more would take too much memory; but fewer
-/// of each rank in no case.
-const SLAB_OF_A_RANK: u64 = 1 << 8;
-const SLAB_OF_MANY: u64 = 1 << 18;
-const LEAST_OF_A_RANK: u64 = 1 << 6;
-const MANY: u64 = 1 << 6;
 /// Room for so many of the longest calls of a rank is not kept for the next slab.
 const MANY_LONGEST: usize = 1 << 8;
 /// The calling thread takes a core from the others whenever it reports how far they are.
@@ -91,21 +75,10 @@ pub(crate) fn run<'a>(
     let ranks = || lanes.iter().flat_map(|lane| &lane.ranks);
     let begins: Vec<i64> = ranks().map(Rank::birth).collect();
     let pool = pool(options, total)?;
-    let many = slab_of(begins.len() as u64);
-    let slab_events = match (options.slab, &pool) {
-        (0, None) => SLAB_ALONE,
-        (0, Some(_)) => SLAB_TOGETHER,
-        (events, _) => events,
-    };
-    let follows = options.critical_paths == CriticalPaths::Followed;
-    let for_the_graph = slab_events.min(match (options.slab, begins.len() <= FEW_RANKS) {
-        (0, false) => SLAB_FOR_THE_GRAPH,
-        (0, true) if !follows => SLAB_WITHOUT_PATHS,
-        _ => u64::MAX,
-    });
+    let (slab_events, for_the_graph) = slabs::sizes(options, pool.is_some(), begins.len());
     let threads = pool.as_ref().map_or(0, ThreadPool::current_num_threads);
     // What a rank hands over in a slab is small then.
-    let reads_in_no_order = threads > 1 && begins.len() > FEW_RANKS;
+    let reads_in_no_order = threads > 1 && begins.len() > slabs::FEW_RANKS;
     let mut run = Run {
         common,
         area: Area::new(common.keys, common.runtime(), begins.len()),
@@ -122,8 +95,8 @@ pub(crate) fn run<'a>(
         is_shared: pool.is_some(),
         desks: Desks::new(if reads_in_no_order { threads } else { 0 }),
         total,
-        slab_events: slab_events.max(many),
-        for_the_graph: for_the_graph.max(many),
+        slab_events,
+        for_the_graph,
     };
     run.graph.copies = reads_in_no_order;
     match &pool {
@@ -141,12 +114,6 @@ pub(crate) fn run<'a>(
         timeline.add_bytes(&bytes);
     }
     Ok(Results { common, ranks, graph, area, timeline, longest, pool })
-}
-
-/// Events of a slab of so many ranks, at least.
-fn slab_of(ranks: u64) -> u64 {
-    let beyond = ranks.saturating_sub(MANY);
-    (SLAB_OF_A_RANK * beyond).min(SLAB_OF_MANY).max(LEAST_OF_A_RANK * beyond)
 }
 
 fn of_each<T: Default>(ranks: &[i64]) -> Vec<T> {
