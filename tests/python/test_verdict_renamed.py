@@ -14,12 +14,12 @@ def called(function: str, length_ns: int, path: bytes) -> Interval:
     return Interval("io", length_ns, function, path)
 
 
-def ran(rename: str, new: str, renamed: int = FILES) -> Finding:
+def ran(rename: str, new: str, renamed: int = FILES, ending: bytes = b"tmp") -> Finding:
     """100 files of 900 B are opened, written and closed as part.7.tmp, so many of them renamed, and
     all of these names with `new` in place of it are opened and read: 1 ms a call on names."""
     calls = []
     for i in range(FILES):
-        old, other = b"/run/part.%d.tmp" % i, (b"/run/" + new.encode()) % i
+        old, other = b"/run/part.%d.%s" % (i, ending), (b"/run/" + new.encode()) % i
         calls += [called("open", MILLISECOND, old), write(1000, old, 900)]
         calls += [called(rename, MILLISECOND, old)] * (i < renamed)
         calls += [called("open", MILLISECOND, other), read(1000, other, 900)]
@@ -28,9 +28,17 @@ def ran(rename: str, new: str, renamed: int = FILES) -> Finding:
     return next(f for f in judge(Evidence(columns)).findings if f.code == "many_files")
 
 
-@pytest.mark.parametrize("rename", ["rename", "renameat", "renameat2"])
-def test_a_renamed_file_counts_once(rename: str):
-    found = ran(rename, "part.%d")
+@pytest.mark.parametrize(
+    ("rename", "new"),
+    [
+        ("rename", "part.%d"),
+        ("renameat", "part.%d"),
+        ("renameat2", "part.%d"),
+        ("rename", "part.%d.csv"),  # .tmp is no ending that stays
+    ],
+)
+def test_a_renamed_file_counts_once(rename: str, new: str):
+    found = ran(rename, new)
     assert found.finding.startswith("100 files of 900 B on average: their opens")
 
 
@@ -45,3 +53,9 @@ def test_a_renamed_file_counts_once(rename: str):
 def test_names_that_no_rename_explains_are_files_of_their_own(rename, new, renamed):
     expected = 2 * FILES - (renamed == 1)
     assert ran(rename, new, renamed).finding.startswith(f"{expected} files of 900 B on average")
+
+
+def test_a_file_of_another_kind_beside_it_is_another_file():
+    """part.7.dat is renamed, to be kept, and part.7.csv is read."""
+    found = ran("rename", "part.%d.csv", ending=b"dat")
+    assert found.finding.startswith(f"{2 * FILES} files of 900 B on average")
