@@ -26,7 +26,8 @@ from .scores import Pair
 def main() -> None:
     chosen = _chosen()
     cases = [case for case in CASES if chosen.only in case.name]
-    beds = machine.beds(chosen.beds, chosen.slow)
+    on_nodes = any(case.nodes for case in cases)
+    beds = machine.beds(chosen.beds, chosen.slow, on_nodes)
     # nodes have /tmp of their own
     with tempfile.TemporaryDirectory(prefix="predictions-", dir=ROOT / "build") as place:
         folder = Path(place)
@@ -43,7 +44,7 @@ def main() -> None:
         # family by family, so that a run that is interrupted leaves a page of what it measured
         for family in found:
             pairs += _measured(family, chosen.rounds, folder)
-            head = _head(beds, chosen.rounds)
+            head = _head(beds, chosen.rounds, on_nodes)
             written = page(pairs, declined, frozen, held_out, _command(), head)
             if chosen.output is not None:
                 chosen.output.write_text(written)
@@ -69,12 +70,13 @@ def _command() -> str:
     return "python -m tests.predictions " + " ".join(sys.argv[1:])
 
 
-def _head(beds: Iterable[Bed], rounds: int) -> dict[str, str]:
+def _head(beds: Iterable[Bed], rounds: int, on_nodes: bool) -> dict[str, str]:
+    nodes = f"{machine.NODES}, each with a client and a link of {machine.RATE}"
     return {
         "when": f"{datetime.now(UTC):%Y-%m-%d}",
         "machine": f"{os.cpu_count()} cores, {platform.machine()}, Linux {platform.release()}",
         **{bed.name: f"{bed.is_what}, links of {bed.rate}" for bed in beds},
-        "nodes": f"{machine.NODES}, each with a client and a link of {machine.RATE}",
+        **({"nodes": nodes} if on_nodes else {}),
         "rounds": str(rounds),
     }
 

@@ -67,6 +67,10 @@ READ_ONCE = Case("cgns", "read64", 2, "collective", "hdf5", ("iterations=1",))
 ON_DISK = ("local",)
 OVER_LINKS = ("nfs", "striped")
 
+# Each rank has a zone of its own; or rows of what all ranks write.
+ZONES = Case("cgns", "write50", 2, "independent", "cgns", ("iterations=1",), beds=OVER_LINKS)
+ROWS = Case("wrf", "small", 2, "independent", "mpiio", ("steps=2",), beds=OVER_LINKS)
+
 # Family by family; the first are those that a short time is best spent on.
 CASES = (
     *by(
@@ -94,46 +98,16 @@ CASES = (
     ),
     # More ranks where I/O decides, at most 3 s a run. Each rank has a zone of its own, so twice the
     # ranks write twice the bytes: over a link, and into memory.
-    *on(
-        (1, 2, 3, 4, 6),
-        Case("cgns", "write50", 2, "independent", "cgns", ("iterations=1",), beds=OVER_LINKS),
-    ),
+    *on((1, 2, 3, 4, 6), ZONES),
     *on(
         (1, 2, 3, 4),
         Case("cgns", "write150", 2, "independent", "cgns", ("iterations=1",), beds=ON_DISK),
     ),
     # The ranks share the same bytes, and each locks, reads and writes its rows of every variable.
-    *on(
-        (1, 2, 3, 4),
-        Case("wrf", "small", 2, "independent", "mpiio", ("steps=2",), beds=OVER_LINKS),
-    ),
+    *on((1, 2, 3, 4), ROWS),
     # Up to sixteen on eight nodes, each with a client and a link of its own.
-    *on(
-        (2, 4, 8, 16),
-        Case(
-            "cgns",
-            "write50",
-            2,
-            "independent",
-            "cgns",
-            ("iterations=1",),
-            beds=OVER_LINKS,
-            ranks_per_node=2,
-        ),
-    ),
-    *on(
-        (2, 4, 8, 16),
-        Case(
-            "wrf",
-            "small",
-            2,
-            "independent",
-            "mpiio",
-            ("steps=2",),
-            beds=OVER_LINKS,
-            ranks_per_node=2,
-        ),
-    ),
+    *on((2, 4, 8, 16), replace(ZONES, ranks_per_node=2)),
+    *on((2, 4, 8, 16), replace(ROWS, ranks_per_node=2)),
     # These take minutes, or change little.
     *on((1, 2, 3, 4), Case("cmaq", "small", 2, "serial", "netcdf3")),
     Case("btio", "W", 4, "collective", "mpiio"),

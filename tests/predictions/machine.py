@@ -55,10 +55,11 @@ class Bed:
         return f"{self.bed} at {self.rate}" if self.is_slow else self.bed
 
 
-def beds(names: list[str], slow: list[str]) -> list[Bed]:
-    """Brings them up, and the nodes of a cluster. `slow`: which of them are also measured with
-    slower links."""
-    up = _up([*names, CLUSTER], RATE, "--nodes", str(NODES))
+def beds(names: list[str], slow: list[str], on_nodes: bool) -> list[Bed]:
+    """Brings them up, and the nodes of a cluster where cases are to run there. `slow`: which of
+    them are also measured with slower links."""
+    cluster = (CLUSTER, "--nodes", str(NODES)) if on_nodes else ()
+    up = _up([*names, *cluster], RATE)
     found = [
         Bed(
             each["name"],
@@ -72,10 +73,10 @@ def beds(names: list[str], slow: list[str]) -> list[Bed]:
     return [*found, *(replace(bed, rate=SLOW_RATE) for bed in found if bed.bed in slow)]
 
 
-def _up(names: list[str], rate: str, *options: str) -> list[dict[str, Any]]:
+def _up(names: list[str], rate: str) -> list[dict[str, Any]]:
     """Beds that are up get links of that rate."""
     command = [sys.executable, str(ROOT / "testbed" / "testbed"), "up", *names]
-    command += ["--rate", rate, "--json", *options]
+    command += ["--rate", rate, "--json"]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
     if done.returncode:
         sys.exit("the test bed did not come up: its own words stand above")
