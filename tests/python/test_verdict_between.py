@@ -173,6 +173,18 @@ def test_an_archive_is_made_between_reads_of_what_it_holds():
         assert ("compress" in finding.advice) == (work == "compressing")
 
 
+def beside(moved, other, apart):
+    """1000 calls of one place that move bytes, so many of which follow another call, 3 s apart in
+    all, and calls of another place."""
+    end = 9 * SECOND + 51 * MILLISECOND
+    columns = Program([[useful(9 * SECOND), moved, other]], end, end, 9 * SECOND).columns()
+    called_from(columns, [("ours", "/m"), ("theirs", "/m"), ("main", "/m")])
+    again = {"again": np.array([1000 - apart, 0]), "again_ns": np.array([3 * SECOND, 0])}
+    paths = {"file": [0, 1], "path": [0, 1], "paths": [[0, 2], [1, 2]], "cut": [False, False]}
+    columns["places"] |= again | paths
+    return columns
+
+
 @pytest.mark.parametrize(
     ("name", "apart", "writes", "work"),
     [
@@ -185,15 +197,8 @@ def test_an_archive_is_made_between_reads_of_what_it_holds():
 )
 def test_who_writes_packed_files_between_reads_compresses(name, apart, writes, work):
     """1000 reads of one place, of which so many follow another call, and writes from another."""
-    beside = write(MILLISECOND, name, 4 * MB, writes)
-    end = 9 * SECOND + 51 * MILLISECOND
-    calls = [useful(9 * SECOND), read(50 * MILLISECOND, TEXT, 40 * MB, 1000), beside]
-    columns = Program([calls], end, end, 9 * SECOND).columns()
-    called_from(columns, [("fill", "/m"), ("flush", "/m"), ("main", "/m")])
-    again = {"again": np.array([1000 - apart, 0]), "again_ns": np.array([3 * SECOND, 0])}
-    paths = {"file": [0, 1], "path": [0, 1], "paths": [[0, 2], [1, 2]], "cut": [False, False]}
-    columns["places"] |= again | paths
-    finding = found(columns)
+    moved = read(50 * MILLISECOND, TEXT, 40 * MB, 1000)
+    finding = found(beside(moved, write(MILLISECOND, name, 4 * MB, writes), apart))
     assert f"{1000 - apart} reads of state.json ({work}, or what else" in finding.finding
     assert ("compress" in finding.advice) == (work == "compressing")
 
@@ -209,14 +214,7 @@ def test_who_writes_packed_files_between_reads_compresses(name, apart, writes, w
 )
 def test_who_reads_packed_files_between_writes_decompresses(name, apart, reads, work):
     """1000 writes of one place, of which so many follow another call, and reads of another."""
-    beside = read(MILLISECOND, name, 4 * MB, reads)
-    end = 9 * SECOND + 51 * MILLISECOND
-    columns = Program([[useful(9 * SECOND), text(), beside]], end, end, 9 * SECOND).columns()
-    called_from(columns, [("flush", "/m"), ("fill", "/m"), ("main", "/m")])
-    again = {"again": np.array([1000 - apart, 0]), "again_ns": np.array([3 * SECOND, 0])}
-    paths = {"file": [0, 1], "path": [0, 1], "paths": [[0, 2], [1, 2]], "cut": [False, False]}
-    columns["places"] |= again | paths
-    finding = found(columns)
+    finding = found(beside(text(), read(MILLISECOND, name, 4 * MB, reads), apart))
     assert f"{1000 - apart} writes to state.json ({work}, or what else" in finding.finding
     assert ("unpacks" in finding.advice) == (work == "decompressing")
 
