@@ -77,8 +77,14 @@ FORMS = (
 LIMITS = (Form(" n", lambda ranks: np.asarray(ranks, float), larger=True),)
 # What each further rank adds, and the first does not.
 FURTHER = (Form(" (n - 1)", lambda ranks: np.asarray(ranks - 1.0)),)
+
+
+def _beyond(number: float) -> Form:
+    return Form(f" n if n > {number:g}", lambda ranks: np.where(ranks > number, ranks, 0.0))
+
+
 # What each does where others share its files: it locks them, and reads what lies between its data.
-SHARED = (Form(" n if n > 1", lambda ranks: np.where(ranks > 1, ranks, 0.0)),)
+SHARED = (_beyond(1),)
 STEEP = (*(_power(exponent, 1) for exponent in (0.5, 1.0)), _power(1.5), _power(2.0))
 
 
@@ -86,15 +92,11 @@ def from_some_on(ranks: np.ndarray) -> tuple[Form, ...]:
     """What each does beyond so many ranks as some run had, and up to them all do together: a grid
     comes to be cut in two directions, and what lies between its data is read. Two runs at least are
     beyond, since one fits whatever it counts."""
-    return tuple(map(_beyond, map(float, ranks[:-2])))
+    return tuple(_only_beyond(float(number)) for number in ranks[:-2])
 
 
-def _beyond(number: float) -> Form:
-    return Form(
-        f" n if n > {number:g}",
-        lambda ranks: np.where(np.asarray(ranks) > number, ranks, 0.0),
-        base=lambda ranks: np.where(np.asarray(ranks) > number, 0.0, 1.0),
-    )
+def _only_beyond(number: float) -> Form:
+    return _beyond(number)._replace(base=lambda ranks: np.where(ranks > number, 0.0, 1.0))
 
 
 class Law(NamedTuple):
