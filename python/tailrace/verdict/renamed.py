@@ -27,8 +27,9 @@ def former_names(columns: dict[str, Any]) -> dict[int, int]:
     written, others = (np.asarray(files[name]) > 0 for name in ("bytes_written", "others"))
     paths = [bytes(path) for path in files["path"]]
     unwritten = {paths[row]: int(row) for row in np.flatnonzero(~written)}
-    alike = Counter(map(_without_ending, unwritten))
-    only = {_without_ending(path): path for path in unwritten if alike[_without_ending(path)] == 1}
+    before = {path: _without_ending(path) for path in unwritten}
+    alike = Counter(before.values())
+    only = {told: path for path, told in before.items() if alike[told] == 1}
     found = {}
     for row in map(int, np.flatnonzero(written & others)):
         new = next(filter(unwritten.__contains__, _shorter(paths[row])), None)
