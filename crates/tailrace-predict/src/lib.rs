@@ -7,6 +7,7 @@
 //! file system they end at T_net and T_ideal of the replay crate, which shares no code with this
 //! one beyond what a rank is reduced to.
 
+mod beside;
 mod beyond;
 mod building;
 mod by_file;

@@ -14,6 +14,7 @@
 use tailrace_replay::Access;
 use tailrace_replay::program::{FileCall, Naming};
 
+use crate::beside::Beside;
 use crate::by_file::{ByFile, place};
 use crate::extents::Extents;
 use crate::locks::{Locking, Locks, Range, Wish};
@@ -45,6 +46,10 @@ pub struct Parameters {
     pub sent_scattered_write: f64,
     /// What it then takes to arrive; others may be on their way meanwhile.
     pub arrival: f64,
+    /// … while the ranks of its node keep all processors but its own.
+    pub arrival_beside: f64,
+    /// Those of each node, where it is known of its ranks that they keep them while they wait.
+    pub cores: Option<u32>,
     /// Per byte: into the client's cache, out of it, to the servers, from them.
     pub copy: f64,
     pub cached: f64,
@@ -145,6 +150,7 @@ pub struct Modelled<'a> {
     writers: Vec<Writer>,
     /// By rank.
     unlocked: Vec<Unlocked>,
+    beside: Option<Beside>,
     /// What client and servers took of processors so far.
     worked: f64,
 }
@@ -175,6 +181,8 @@ struct Asked<'a> {
     now: f64,
     call: &'a FileCall,
     together: Together,
+    /// What takes a write to arrive now.
+    arrival: f64,
 }
 
 #[derive(Debug, Default)]
@@ -214,6 +222,7 @@ impl<'a> Modelled<'a> {
             are_there: Vec::new(),
             writers: Vec::new(),
             unlocked: Vec::new(),
+            beside: parameters.cores.map(|cores| Beside::new(cores, nodes)),
             worked: 0.,
         }
     }
@@ -224,7 +233,8 @@ impl<'a> Modelled<'a> {
     }
 
     fn write(&mut self, asked: &Asked<'_>) -> f64 {
-        let (parameters, Asked { rank, node, now, call, together }) = (self.parameters, *asked);
+        let (parameters, Asked { rank, node, now, call, together, arrival }) =
+            (self.parameters, *asked);
         if parameters.locks_take_more() {
             place(&mut self.unlocked, rank).file = Some(call.file);
         }
@@ -246,7 +256,7 @@ impl<'a> Modelled<'a> {
         let bytes = call.bytes as f64;
         self.worked += parameters.processors.of(Access::Write, together.calls as f64, bytes);
         let a_call = bytes / together.calls.max(1) as f64;
-        let kept = on_its_way + a_call * parameters.write + parameters.arrival;
+        let kept = on_its_way + a_call * parameters.write + arrival;
         let load = Load { request: on_its_way + parameters.more(together), ..asked.load(begin) };
         let range = Range { kept, ..asked.range(begin) };
         let wish = Wish { node, writes: true, now };
@@ -267,9 +277,9 @@ impl<'a> Modelled<'a> {
         }
         let sent = self.there.carry(&load, copied, late);
         file.sent = file.sent.max(sent);
-        file.drained = file.drained.max(sent + parameters.arrival);
+        file.drained = file.drained.max(sent + arrival);
         if let Some(locking) = &mut self.locking {
-            locking.come(&range, sent + parameters.arrival - now - late);
+            locking.come(&range, sent + arrival - now - late);
         }
         let writer = place(&mut self.writers, node);
         writer.sent = writer.sent.max(sent);
@@ -372,7 +382,7 @@ impl<'a> Modelled<'a> {
         let load = Load { bytes, request, ..asked.load(0) };
         let sent = self.there.carry(&load, now, 0.);
         file.sent = file.sent.max(sent);
-        file.drained = file.drained.max(sent + self.parameters.arrival);
+        file.drained = file.drained.max(sent + asked.arrival);
         let writer = place(&mut self.writers, node);
         writer.sent = writer.sent.max(sent);
         writer.stay -= bytes;
@@ -394,6 +404,13 @@ impl<'a> Modelled<'a> {
             }
             access => self.parameters.calls[access as usize],
         }
+    }
+
+    /// What a write takes to arrive of which the rank's call begins then.
+    fn arrival(&mut self, rank: u32, begin: i64) -> f64 {
+        let are_kept = |beside: &mut Beside| beside.keep_all_others(rank, begin);
+        let kept = self.beside.as_mut().is_some_and(are_kept);
+        if kept { self.parameters.arrival_beside } else { self.parameters.arrival }
     }
 
     /// What a lock takes more as it follows a write of its rank.
@@ -443,14 +460,19 @@ impl FileSystem for Modelled<'_> {
         if call.after_wait && self.parameters.locks_take_more() {
             place(&mut self.unlocked, rank).waited = true;
         }
-        let asked = Asked { rank, node, now, call, together };
+        let arrival = self.arrival(rank, begin);
+        let asked = Asked { rank, node, now, call, together, arrival };
         let end = match call.access {
             Access::Write => self.write(&asked),
             Access::Read => self.read(&asked),
             _ => self.other(&asked),
         };
         // a time that is no number is endless
-        rounded(end.min(now.max(LATEST as f64)))
+        let end = rounded(end.min(now.max(LATEST as f64)));
+        if let Some(beside) = &mut self.beside {
+            beside.in_call(rank, end);
+        }
+        end
     }
 }
 

@@ -15,6 +15,7 @@ from statistics import fmean
 from typing import Any
 
 from tailrace.calibration import waiting
+from tailrace.calibration.beside import on_a_small_write_beside
 from tailrace.calibration.locking import writes_under_locks
 from tailrace.calibration.probe import (
     KIB,
@@ -232,6 +233,7 @@ ALL: tuple[Callable[[Probe, Sizes], Samples], ...] = (
     after_a_pause,
     *(partial(waiting.on_own_writes, name) for name in waiting.USUAL),
     waiting.on_a_small_write,
+    on_a_small_write_beside,
     writes_under_locks,
     reading,
     small_reads,

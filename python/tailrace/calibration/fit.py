@@ -7,6 +7,7 @@ from typing import Literal
 
 import numpy as np
 
+from tailrace.calibration import beside
 from tailrace.calibration.bucket import bucket
 from tailrace.calibration.locking import UNWAITED, are_told, lock_after_write
 from tailrace.calibration.probe import MIB, SMALL, Samples, Sizes
@@ -96,6 +97,11 @@ class Fit:
             self.unknown.append(
                 "what client and servers take of the processors, as others used them"
             )
+        if model.calls.arrival.value > 0 and model.calls.arrival_beside is None:
+            self.unknown.append(
+                "what writes take to arrive while ranks keep all other processors, as others used"
+                " them"
+            )
         if any(each["lock_refused"] for each in rounds):
             self.unknown.append("what locks take, as the file system refuses them")
         elif not are_told(rounds):
@@ -140,6 +146,7 @@ class Fit:
             sent_write=self._beyond_bytes("small_sent", "write_rate"),
             sent_scattered_write=self._more("scattered_sent", "small_sent"),
             arrival=self._arrival(cache),
+            arrival_beside=self._arrival_beside(cache),
             open=self._of("open"),
             create=self._of("create"),
             close=self._of("close"),
@@ -231,14 +238,26 @@ class Fit:
     def _arrival(self, cache: ClientCache) -> Quantity:
         """What a call that waits for a small write takes beyond itself and the write's bytes; of
         several kinds of calls, what it is for the one that waits longest."""
-        found = [NOTHING]
-        without = {"end": "cached_read", "look_up": "look_up", "close": "close"}
-        for name in USUAL:
-            if name in cache.drains or (name == "end" and cache.end_drains):
-                beyond = self._values(f"{name}_after_small") - self._values(without[name])
-                bytes_s = 0.0 if self._bucket else SMALL / self._values("write_rate")
-                found.append(quantity(np.clip(beyond - bytes_s, 0, None)))
-        return max(found, key=lambda found: found.value)
+        found = [self._beyond_itself(name, "_after_small") for name in _wait_for_small(cache)]
+        return max([NOTHING, *found], key=lambda found: found.value)
+
+    def _arrival_beside(self, cache: ClientCache) -> Quantity | None:
+        """The same while ranks keep all other cores, by the kind of call that takes least itself,
+        as that takes longer beside them, too; None where it could not be measured."""
+        names = _wait_for_small(cache)
+        if not beside.is_told(self._rounds):
+            return None
+        return self._beyond_itself(names[0], beside.SUFFIX) if names else NOTHING
+
+    def _beyond_itself(self, name: str, suffix: str) -> Quantity:
+        beyond = [
+            each[name + suffix]
+            - each[BY_THEMSELVES[name]]
+            - (0.0 if self._bucket else SMALL / each["write_rate"])
+            for each in self._rounds
+            if name + suffix in each
+        ]
+        return quantity(np.clip(beyond, 0, None))
 
     def _drains(self, name: str, room: Quantity, drain_s: float) -> bool:
         """Whether the call waits; where less is on its way than what it takes by itself, it has
@@ -247,3 +266,9 @@ class Fit:
         by_itself_s = float(np.median(self._values(BY_THEMSELVES[name.rsplit("_", 1)[0]])))
         waited_s = np.median(self._values(name)) - by_itself_s
         return bool(left_s > by_itself_s and waited_s > DRAINS * left_s)
+
+
+def _wait_for_small(cache: ClientCache) -> list[str]:
+    """The usual kinds of calls that wait for what was written, those that take least first."""
+    waits = {*cache.drains, *(["end"] if cache.end_drains else [])}
+    return [name for name in reversed(USUAL) if name in waits]

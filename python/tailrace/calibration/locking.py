@@ -129,5 +129,7 @@ def _predicted_step_s(model: Model, count: int) -> float:
             for call in (("lock", 0, 0, 0), ("write", 0, place, SMALL), ("lock", 0, 0, 0))
         ]
 
-    ends = engine.model_ends(model.parameters(), [0] * count, [*map(calls, range(count))])
+    # several have as many processors
+    parameters = model.parameters() | {"cores": count if count > 1 else None}
+    ends = engine.model_ends(parameters, [0] * count, [*map(calls, range(count))])
     return to_seconds(max(ends)) / STEPS

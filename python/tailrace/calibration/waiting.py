@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import closing
 from dataclasses import dataclass
+from itertools import count, islice
 from pathlib import Path
 from statistics import fmean
+from typing import Any
 
 from tailrace.calibration.probe import (
     SMALL,
@@ -38,6 +41,9 @@ CALLS: dict[str, Callable[[Opened], object]] = {
     # a read at the end of the file, which finds nothing
     "end": lambda opened: os.pread(opened.file, SMALL, opened.size),
 }
+# What a call returns, and what it takes, s.
+Clock = Callable[..., tuple[Any, float]]
+# Those that take least themselves come last.
 USUAL = ("close", "look_up", "end")
 UNUSUAL = ("open", "lock", "truncate", "other")
 # What reads its own writes finds them in the cache, and what synchronises waits anyhow.
@@ -80,18 +86,21 @@ def on_a_small_write(probe: Probe, sizes: Sizes) -> Samples:
     """What the calls that wait take when there is little to wait for, the mean of several."""
     samples = {}
     for name in USUAL:
-        samples[f"{name}_after_small"] = fmean(_after_small(name, probe))
+        with closing(after_small(name, probe)) as taken:
+            samples[f"{name}_after_small"] = fmean(islice(taken, SMALL_WRITES))
     return samples
 
 
-def _after_small(name: str, probe: Probe) -> list[float]:
+def after_small(name: str, probe: Probe, took: Clock = timed) -> Generator[float]:
+    """What the call takes after one write to a file, and after the next, without end."""
     path = probe.new_path()
     file, _ = probe.create(path)
-    taken = []
-    for number in range(SMALL_WRITES):
-        probe.write(file, SMALL, number * SMALL)
-        taken.append(timed(CALLS[name], Opened(path, file, (number + 1) * SMALL))[1])
-        if name == "close":
-            file = os.open(path, os.O_RDWR)
-    os.close(file)
-    return taken
+    try:
+        for end in count(SMALL, SMALL):
+            probe.write(file, SMALL, end - SMALL)
+            took_s = took(CALLS[name], Opened(path, file, end))[1]
+            if name == "close":
+                file = os.open(path, os.O_RDWR)
+            yield took_s
+    finally:
+        os.close(file)

@@ -30,7 +30,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 def working(probe: Probe, sizes: Sizes) -> Samples:
     """For each experiment what others than this process used of processors, s."""
-    if not any(_is_quiet() for _ in range(LOOKS)):
+    if not is_quiet():
         return {}
     path = probe.file_of(sizes.bulk)
     made = {
@@ -45,8 +45,10 @@ def working(probe: Probe, sizes: Sizes) -> Samples:
     return {f"{PREFIX}{name}": others_s(experiment) for name, experiment in made.items()}
 
 
-def _is_quiet() -> bool:
-    return others_s(lambda: time.sleep(LOOKS_S)) <= QUIET * LOOKS_S * (os.cpu_count() or 1)
+def is_quiet() -> bool:
+    """Whether others use no processors, or soon do not any more."""
+    most_s = QUIET * LOOKS_S * (os.cpu_count() or 1)
+    return any(others_s(lambda: time.sleep(LOOKS_S)) <= most_s for _ in range(LOOKS))
 
 
 def others_s(call: Callable[[], object]) -> float:

@@ -13,6 +13,7 @@ from tailrace.names import printable
 from tailrace.output import print_json
 from tailrace.predict.change import Change, by_methods, default_changes
 from tailrace.predict.model import Model, named
+from tailrace.predict.polling import polling
 from tailrace.predict.waits import waits
 from tailrace.predict.whatif import NOTABLE, Prediction, Run
 from tailrace.store import opened_trace
@@ -50,6 +51,7 @@ def main(
             holds_file_calls(columns),
             files_in_memory(columns),
             models,
+            polling(columns),
         )
     directory = moving.get("directory")
     if directory is not None and not run.has_files_in(directory):

@@ -12,6 +12,7 @@ from tailrace.errors import TailraceError
 from tailrace.gathering import Edge
 from tailrace.predict.model import Model
 from tailrace.predict.network import BYTE_NS, LATENCY_NS
+from tailrace.predict.polling import UNKNOWN, Polling
 from tailrace.units import byte_count, chosen_bytes, seconds, to_seconds
 
 Method = Literal["serial", "collective", "independent", "aggregated", "file-per-rank"]
@@ -160,9 +161,16 @@ class NothingError(TailraceError):
 class Outputs:
     """The outputs of a trace whose steps are known with them."""
 
-    def __init__(self, steps: Any, name: str, eager_limit_bytes: int | None) -> None:
+    def __init__(
+        self,
+        steps: Any,
+        name: str,
+        eager_limit_bytes: int | None,
+        polling: Polling = UNKNOWN,
+    ) -> None:
         self._steps = steps
         self._name = name
+        self._polling = polling
         limit = engine.eager_limit_bytes() if eager_limit_bytes is None else eager_limit_bytes
         self._eager_limit_bytes = limit
         transfers_ns = steps.transfers_ns()
@@ -200,7 +208,7 @@ class Outputs:
         What took longer while its rank would have waited anyway costs nothing at best."""
         key = (target, edge, warm, off)
         if key not in self._beyond:  # found twice by two threads it is the same
-            parameters, own = target.parameters(edge, off), target.directory
+            parameters, own = self._polling.parameters(target, edge, off), target.directory
             self._beyond[key] = self._steps.beyond(parameters, own, warm=warm, waits=edge != "low")
         return self._beyond[key]
 

@@ -26,6 +26,7 @@ from tailrace.predict.change import Change, Described, Known
 from tailrace.predict.displaced import Displaced, displaced
 from tailrace.predict.methods import Moving, NothingError, Outputs, Way
 from tailrace.predict.model import AS_IT_SAYS, Model, faster
+from tailrace.predict.polling import UNKNOWN, Polling
 from tailrace.predict.spread import model_of_files, own, share
 from tailrace.predict.waits import Waits
 from tailrace.units import count, to_seconds
@@ -123,12 +124,13 @@ class Run:
         knows_files: bool = True,
         in_memory: Sequence[Path] = (),
         models: Sequence[Model] = (),
+        polling: Polling = UNKNOWN,
     ) -> None:
         """`outputs`: changes may name another method. `waited`: what ranks waited for a processor,
         which nothing here is known to make less. `knows_files`: whether the trace would tell what
         the program does with files. `in_memory`: those of its files that are memory. `models`: one
         may be of the file system that the run used, which says by how much it differs from the
-        next."""
+        next. `polling`: how ranks wait for each other."""
         self._waits = waited
         self._waited = waited.by_state if waited and waited.notable else {}
         self._most_waited_s = waited.most_s if waited else {}
@@ -141,7 +143,8 @@ class Run:
         self._ideals_ns: dict[tuple[float, float, Way | None, Moving | None], int] = {}
         self._missed_ns: dict[Change, int] = {}
         self._steps = engine.steps(path, eager_limit_bytes, outputs)
-        self._outputs = Outputs(self._steps, self._name, eager_limit_bytes)
+        self._polling = polling
+        self._outputs = Outputs(self._steps, self._name, eager_limit_bytes, polling)
         self.measured_s = to_seconds(self._steps.runtime_ns)
         again = self._replay(Change())
         self.again_s = to_seconds(again["runtime_ns"])
@@ -368,7 +371,7 @@ class Run:
             target = change.target
             if change.stripes is not None:
                 target = target.striped(change.stripes)
-            taken["model"] = faster(target.parameters(edge, off), change.io)
+            taken["model"] = faster(self._polling.parameters(target, edge, off), change.io)
             taken["warm"] = is_warm(change.cache, edge)
             taken["ranks_per_node"] = change.ranks_per_node
             if change.known.is_own:
@@ -376,7 +379,8 @@ class Run:
                 beyond = self._outputs.beyond(target, edge, taken["warm"], off)
                 taken["beyond"] = (beyond, io * (1.0 if slow else left))
         if change.stage is not None and files:
-            taken["staged"] = faster(change.stage.parameters(edge, off), change.io)
+            staged = self._polling.parameters(change.stage, edge, off)
+            taken["staged"] = faster(staged, change.io)
         taken["directory"] = change.directory
         if change.merge is not None and files:
             taken["merged"] = gathered(self._steps, change.merge, edge)

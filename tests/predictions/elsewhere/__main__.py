@@ -19,8 +19,10 @@ from typing import NamedTuple
 import numpy as np
 
 import tailrace
+from tailrace import engine
 from tailrace.predict.change import Change
 from tailrace.predict.model import Model, load
+from tailrace.predict.polling import polling
 from tailrace.predict.whatif import Run
 from tailrace.units import to_seconds
 from tailrace.verdict.processors import STATES, processors_of
@@ -135,7 +137,9 @@ def _asked(
     runs, waits, known = {}, {}, list(models.values())
     for name, directory in beds.items():
         with recorded(program, directory, aside) as trace:
-            runs[name], waits[name] = Run(trace, models=known), Waits.of(trace)
+            ranks = polling(engine.analyze(trace, critical_paths=False))
+            runs[name] = Run(trace, models=known, polling=ranks)
+            waits[name] = Waits.of(trace)
             if chosen.traces is not None:
                 chosen.traces.mkdir(exist_ok=True)
                 shutil.copy(trace, chosen.traces / f"{program.name}-{name}.tailrace")

@@ -20,6 +20,8 @@ const PLAIN: Parameters = Parameters {
     sent_write: 0.,
     sent_scattered_write: 0.,
     arrival: 0.,
+    arrival_beside: 0.,
+    cores: None,
     copy: 1.,
     cached: 1.,
     write: 4.,
@@ -311,6 +313,28 @@ fn what_takes_long_to_arrive_does_not_hold_up_the_next() {
     assert_eq!(ends(&far, &calls), [11, 22, 128]);
     let through = Parameters { write_behind: 0., ..far };
     assert_eq!(ends(&through, &writes), [15, 30]);
+}
+
+#[test]
+fn what_is_written_arrives_later_beside_ranks_that_keep_the_other_processors() {
+    // Written at 11, sent at 15; a read at the end waits until 100 later and takes 2, or 30 more
+    // beside a rank that computes or waits, on a node of two processors.
+    let far = Parameters { arrival: 100., arrival_beside: 130., ..PLAIN };
+    let beside = Parameters { cores: Some(2), ..far };
+    let calls = [call(Access::Write, 0, 1), call(Access::Read, 1, 0)];
+    let of =
+        |given: Parameters, nodes: &[u32]| ends_of(Modelled::new(&given, nodes, false), &calls);
+    assert_eq!(of(beside, &[0, 0]), [11, 147]);
+    // nobody else is there, or has three processors or another node, or is known to keep any
+    assert_eq!(of(beside, &[0]), [11, 117]);
+    assert_eq!(of(beside, &[0, 1]), [11, 117]);
+    assert_eq!(of(Parameters { cores: Some(3), ..far }, &[0, 0]), [11, 117]);
+    assert_eq!(of(far, &[0, 0]), [11, 117]);
+    // the other one is in a file call itself, which takes 10 + 200 × 2
+    let mut model = Modelled::new(&beside, &[0, 0], false);
+    let long = FileCall { file: 1, ..call(Access::Read, 0, 200) };
+    assert_eq!(model.end(1, 0, &long), 410);
+    assert_eq!([model.end(0, 0, &calls[0]), model.end(0, 11, &calls[1])], [11, 117]);
 }
 
 /// Each rank's one call, all at the same time.
