@@ -142,7 +142,7 @@ static void describe_forked_child(int parent)
     remove_meta("usage_end");
     remove_meta("compressed");
     process.usage_ended = false;
-    zlib_begins();
+    filters_begin();
 }
 
 void process_forked(void)

@@ -182,13 +182,22 @@ bool usage_spell_end(char *text, size_t room);
 bool usage_children_left(void);
 bool usage_spell_earlier(char *text, size_t room);
 
-/* --- zlib.c: compressing inside HDF5. --- */
+/* --- filters.c: what HDF5's filters do to chunks that it writes. --- */
 /* The function that ours calls, once it was `target`. */
-void *zlib_compress2(void *target) __attribute__((visibility("hidden")));
+#define HIDDEN __attribute__((visibility("hidden")))
+typedef const void *(*plugin_function)(void); /* H5PLget_plugin_info */
+void *filters_compress2(void *target) HIDDEN;
+void *filters_szip(void *target) HIDDEN;
+void *filters_register(void *target) HIDDEN;
 int tailrace_compress2(unsigned char *made, unsigned long *made_bytes, const unsigned char *taken,
-                       unsigned long bytes, int level) __attribute__((visibility("hidden")));
-void zlib_begins(void); /* the run */
-bool zlib_spell(char *text, size_t room);
+                       unsigned long bytes, int level) HIDDEN;
+int tailrace_szip(void *made, size_t *made_bytes, const void *taken, size_t bytes,
+                  void *how) HIDDEN;
+int tailrace_register_filter(const void *filter_class) HIDDEN;
+/* What HDF5 shall call in its place. */
+plugin_function filters_plugin(plugin_function tells) HIDDEN;
+void filters_begin(void); /* the run */
+bool filters_spell(char *text, size_t room);
 
 /* --- stolen.c: until now, by the host, of the processors that the thread may use. --- */
 uint64_t stolen_ns(void); /* 0 where nobody knows */

@@ -292,7 +292,7 @@ void tailrace_mark_main(void)
     process_unlock();
     own->header->flags |= HEADER_FLAG_MAIN;
     own->processor.due = own->due = 0;
-    zlib_begins();
+    filters_begin();
     if (tailrace_recording && usage_spell_begin(text, sizeof text))
         tailrace_meta("usage_begin", text);
 }
@@ -303,7 +303,7 @@ void tailrace_usage_ends(void)
     int saved = errno;
     if (!process.usage_ended && tailrace_recording && usage_spell_end(text, sizeof text))
         tailrace_meta("usage_end", text);
-    if (!process.usage_ended && tailrace_recording && zlib_spell(text, sizeof text))
+    if (!process.usage_ended && tailrace_recording && filters_spell(text, sizeof text))
         tailrace_meta("compressed", text);
     if (!process.usage_ended && tailrace_recording && process.started && usage_children_left())
         tailrace_meta("children_left", "yes");

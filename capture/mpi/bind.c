@@ -5,7 +5,7 @@
  * table, pointers in data) are made to lead to a trampoline, wherever they lead, or when they are
  * bound will lead, to the function that the trampoline stands for; every other entry stays as it
  * is. That is done when the program starts and after each dlopen, for which the entries of dlopen
- * and dlsym are redirected as well, as is that by which HDF5 has zlib compress.
+ * and dlsym are redirected as well, as are those by which HDF5 reaches its filters.
  */
 #define _GNU_SOURCE
 #include "bind.h"
@@ -164,21 +164,42 @@ static void redirect(const struct object *object, void **entry, const char *symb
         object_redirect(object, entry, ours);
 }
 
-/* HDF5, which may be part of the program. Either has zlib loaded for as long as it lives. */
-static bool may_compress(const struct object *object)
+/* --- HDF5's filters --- */
+
+static bool is_hdf5(const struct object *object)
 {
     return object->is_main || starts_with(object_soname(object), "libhdf5");
 }
 
-/* compress2 is a plain word: it is zlib's only in zlib. */
-static void *zlib_target(const struct object *object, const char *symbol)
+/* Where the entry leads if that is in a library of such a name: compress2 is a plain word. */
+static void *target_in(const char *library, const struct object *object, const char *symbol)
 {
     Dl_info info;
     void *address = will_lead_to(object, symbol);
-    if (!address || !libdl.address(address, &info) || !info.dli_fname ||
-        !starts_with(text_file_name(info.dli_fname), "libz"))
-        return NULL;
-    return zlib_compress2(address);
+    bool known = address && libdl.address(address, &info) && info.dli_fname;
+    return known && starts_with(text_file_name(info.dli_fname), library) ? address : NULL;
+}
+
+/* The functions of libraries by which HDF5, which may be part of the program, compresses. It has
+ * them loaded for as long as it lives, as has who registers a filter the HDF5 that it needs. */
+static bool bind_filter(const struct object *object, void **entry, const char *symbol)
+{
+    void *target, *ours;
+    if (*symbol == 'c' && !strcmp(symbol, "compress2") && is_hdf5(object)) {
+        target = filters_compress2(target_in("libz", object, symbol));
+        ours = (void *)tailrace_compress2;
+    } else if (*symbol == 'S' && !strcmp(symbol, "SZ_BufftoBuffCompress") && is_hdf5(object)) {
+        target = filters_szip(target_in("libsz", object, symbol));
+        ours = (void *)tailrace_szip;
+    } else if (*symbol == 'H' && !strcmp(symbol, "H5Zregister") &&
+               object_needs(object, "libhdf5")) {
+        target = filters_register(target_in("libhdf5", object, symbol));
+        ours = (void *)tailrace_register_filter;
+    } else {
+        return false;
+    }
+    redirect(object, entry, symbol, target, ours);
+    return true;
 }
 
 static void bind_entry(const struct object *object, void **entry, const char *symbol)
@@ -188,9 +209,7 @@ static void bind_entry(const struct object *object, void **entry, const char *sy
         redirect(object, entry, symbol, (void *)loader.open, (void *)tailrace_dlopen);
     else if (*symbol == 'd' && !strcmp(symbol, "dlsym"))
         redirect(object, entry, symbol, (void *)loader.symbol, (void *)tailrace_dlsym);
-    else if (*symbol == 'c' && !strcmp(symbol, "compress2") && may_compress(object))
-        redirect(object, entry, symbol, zlib_target(object, symbol), (void *)tailrace_compress2);
-    else if ((number = symbol_number(symbol)) >= 0)
+    else if (!bind_filter(object, entry, symbol) && (number = symbol_number(symbol)) >= 0)
         redirect(object, entry, symbol, symbol_target((unsigned)number),
                  trampoline((unsigned)number));
 }
@@ -270,16 +289,31 @@ static void *symbol_of_mpi(void *handle, const char *symbol)
                : address;
 }
 
+/* HDF5 loads filters that nobody registered: they tell what they are. */
+static void *symbol_of_plugin(void *handle, const char *symbol)
+{
+    return (void *)filters_plugin((plugin_function)loader.symbol(handle, symbol));
+}
+
+static bool is_filter(void *handle, const char *symbol)
+{
+    if (strcmp(symbol, "H5PLget_plugin_info") || !loader.symbol(handle, symbol))
+        return false;
+    int (*type)(void) = (int (*)(void))loader.symbol(handle, "H5PLget_plugin_type");
+    return type && !type();
+}
+
 /* Errors, and questions whose answer depends on who asks, are the loader's own matter. */
 dlsym_function tailrace_choose_dlsym(void *handle, const char *symbol, void *caller)
 {
     int saved = errno;
     (void)caller;
     look();
-    bool ours = handle != RTLD_NEXT && symbol && symbol_number(symbol) >= 0 &&
-                loader.symbol(handle, symbol);
+    bool elsewhere = handle == RTLD_NEXT || !symbol;
+    bool of_mpi = !elsewhere && symbol_number(symbol) >= 0 && loader.symbol(handle, symbol);
+    bool filter = !elsewhere && is_filter(handle, symbol);
     errno = saved;
-    return ours ? symbol_of_mpi : loader.symbol;
+    return of_mpi ? symbol_of_mpi : filter ? symbol_of_plugin : loader.symbol;
 }
 
 void mpi_bind(void)

@@ -165,6 +165,17 @@ const char *object_soname(const struct object *object)
     return strings && place ? strings + place : text_file_name(object->name);
 }
 
+bool object_needs(const struct object *object, const char *prefix)
+{
+    const char *strings = table(object, DT_STRTAB);
+    const ElfW(Dyn) *entry = object->dynamic;
+    while (strings && entry->d_tag != DT_NULL &&
+           !(entry->d_tag == DT_NEEDED &&
+             !strncmp(strings + entry->d_un.d_val, prefix, strlen(prefix))))
+        entry++;
+    return strings && entry->d_tag == DT_NEEDED;
+}
+
 /* --- Its entries --- */
 
 static bool is_named_entry(const ElfW(Rela) * relocation)

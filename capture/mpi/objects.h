@@ -33,6 +33,9 @@ uintptr_t object_tag(const struct object *object, ElfW(Sxword) tag);
 /* DT_SONAME, else the name of the file. */
 const char *object_soname(const struct object *object);
 
+/* Whether it names a library that begins so among those that it needs. */
+bool object_needs(const struct object *object, const char *prefix);
+
 /* Calls `visit` for every entry through which the object reaches a function or an object by its
  * name. */
 void object_entries(const struct object *object,

@@ -1,4 +1,4 @@
-"""What zlib takes to compress HDF5's chunks: runs built by arithmetic."""
+"""What HDF5's filters take to compress its chunks: runs built by arithmetic."""
 
 import pytest
 
@@ -34,6 +34,48 @@ def test_its_share_is_said():
     )
     assert finding.gain_s == pytest.approx(3)
     assert "every rank" not in finding.advice and not finding.ranks
+
+
+def test_beside_file_calls_it_stands_alone():
+    """7 s, of which zlib has 5, and 2 s of writing: of 9 s those are 55.6 and 22.2 %. It is no
+    routine, of which all that it does could be said."""
+    rows = [[useful(7 * SECOND), write(2 * SECOND, PATH, 27_000_000, 3)]]
+    told = {"compressed": "5000000000 3 96000000 27000000"}
+    columns = Program(rows, 9 * SECOND, 9 * SECOND, 7 * SECOND, meta=told).columns()
+    assert judge(Evidence(columns)).headline.startswith(
+        "Compressing by zlib takes 55.6 % of the run. I/O takes 22.2 % of this run"
+    )
+
+
+def test_other_filters_are_named():
+    """Of 9.01 s zstd takes 3 s and zlib 1 s, which are 44.4 %; lzf's 0.1 s are too few a part of
+    those 4.1 s to be named, and count: 45.5 %."""
+    told = "1000000000 3 96000000 27000000;3000000000 2 8000000 4000000 32015"
+    finding = found(ran(told))
+    assert finding.finding == "compressing by zstd and zlib takes 44.4 % of the run"
+    assert finding.evidence == (
+        "3.00 s in 2 calls of HDF5's filter zstd, one for each chunk: 8.00 MB became 4.00 MB; "
+        "1.00 s in 3 calls of compress2, as HDF5's deflate filter makes for each chunk: 96.0 MB "
+        "became 27.0 MB; it counts as computation"
+    )
+    assert found(ran(f"{told};100000000 1 8 8 32000")).finding == (
+        "compressing by zstd and zlib takes 45.5 % of the run"
+    )
+
+
+def test_of_a_filter_that_nobody_knows_its_number_is_said():
+    """3 s of 9.01 s: what it does may be no compressing."""
+    finding = found(ran("3000000000 2 8 4 40000"))
+    assert finding.finding == "what HDF5's filter 40000 does takes 33.3 % of the run"
+    assert found(ran("3000000000 2 8 4 40000;3000000000 2 8 4 4")).finding == (
+        "what HDF5's filters 40000 and szip do takes 66.6 % of the run"
+    )
+
+
+def test_each_rank_may_have_filters_of_its_own():
+    """3 s of zstd on rank 0 and 3 s of szip on rank 1, of 9.01 s."""
+    finding = found(ran("3000000000 2 8 4 32015", "3000000000 2 8 4 4"))
+    assert finding.finding == "compressing by zstd and szip takes 33.3 % of the run"
 
 
 def test_of_several_ranks_the_mean_and_the_longest_are_said():

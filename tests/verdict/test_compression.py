@@ -1,5 +1,5 @@
-"""What HDF5's deflate filter takes, and what looks like it: computing before a data set is written
-that no filter changes."""
+"""What HDF5's filters take, and what looks like it: computing before a data set is written
+that no filter changes, and reading."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ def built(source: str, folder: Path, *flags: str | Path) -> Path:
 def in_c(folder: Path) -> list[str | Path]:
     if not (HDF5 / "hdf5.h").exists():
         pytest.skip("HDF5's headers (libhdf5-dev) are not here")
-    return [built("chunks.c", folder, "-I", HDF5, "-l:libhdf5_serial.so")]
+    flags = (HERE / "chunk_filter.c", "-I", HDF5, "-l:libhdf5_serial.so")
+    return [built("chunks.c", folder, *flags)]
 
 
 def in_python(folder: Path) -> list[str | Path]:
@@ -43,7 +44,8 @@ def in_python(folder: Path) -> list[str | Path]:
 def written(program: list[str | Path], kind: str, folder: Path) -> tuple[Run, float]:
     """And for how long the program was in the calls that write."""
     command = [*program, kind, folder / "field.h5"]
-    run, printed = captured(command, folder, dict(os.environ))
+    environment = os.environ | {"HDF5_PLUGIN_PATH": str(folder)}
+    run, printed = captured(command, folder, environment)
     return without_processor_waits(run), float(printed)
 
 
@@ -63,6 +65,45 @@ def test_compressing_one_large_chunk_is_no_computation(language, tmp_path: Path)
     assert 0.5 * in_calls_s < found.gain_s < in_calls_s
     assert "H5Pset_deflate" in found.advice
     assert "compressing by zlib" in run.headline
+
+
+@pytest.mark.parametrize(
+    ("kind", "said", "name"),
+    [
+        ("szip", "compressing by szip", "szip"),
+        ("registered", "what HDF5's filter 300 does", "300"),
+        ("plugin", "what HDF5's filter 300 does", "300"),
+    ],
+)
+def test_what_other_filters_take_is_no_computation(kind: str, said: str, name: str, tmp_path: Path):
+    """One that the program registers, one that HDF5 loads, and szip's function."""
+    program = in_c(tmp_path)
+    flags = ["-shared", "-fPIC", "-I", HDF5, "-o", tmp_path / "libfilter.so"]
+    if kind == "plugin":
+        subprocess.run(["cc", "-O1", *flags, HERE / "chunk_filter.c"], check=True)
+    run, in_calls_s = written(program, kind, tmp_path)
+    (found,) = [finding for finding in run.findings if finding.code == "compression"]
+    assert found.finding.startswith(f"{said} takes ")
+    assert f"in 1 call of HDF5's filter {name}, one for each chunk: {BYTES}" in found.evidence
+    assert 0.5 * in_calls_s < found.gain_s < in_calls_s
+    assert said[1:] in run.headline  # its first letter may be a large one
+
+
+def test_a_filter_of_h5pys_own_is_measured(tmp_path: Path):
+    """It registers lzf when it is imported. Of 16 MB that takes too little for a sentence."""
+    run, in_calls_s = written(in_python(tmp_path), "lzf", tmp_path)
+    time_ns, calls, before, after, number = map(int, run.columns["meta"]["compressed"].split(" "))
+    assert (calls, before, number) == (1, 16_000_000, 32000)
+    assert after < before
+    assert 0 < time_ns / 1e9 < in_calls_s
+
+
+def test_reading_through_a_filter_is_not_compressing(tmp_path: Path):
+    program = in_c(tmp_path)
+    written(program, "registered", tmp_path)
+    (tmp_path / "trace").rename(tmp_path / "written")
+    run, _ = written(program, "read", tmp_path)
+    assert "compressed" not in run.columns["meta"]
 
 
 @LANGUAGES

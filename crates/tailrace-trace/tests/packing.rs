@@ -424,9 +424,10 @@ fn what_the_kernel_counted_is_the_difference_of_end_and_begin() {
 #[test]
 fn what_each_rank_compressed_stands_side_by_side() {
     let directory = tempfile::tempdir().unwrap();
-    let said = [Some("3000 2 96 27"), None, Some("3000 2 96"), Some("5 1 8 a")];
+    let both = "3000 2 96 27;7 1 5 5 32015";
+    let said = [Some(both), None, Some("3000 2 96"), Some("5 1 8 a"), Some("3000 2 96 27;1")];
     for (rank, said) in said.into_iter().enumerate() {
-        let mut stream = Stream::rank(rank as u32, 4, 1000);
+        let mut stream = Stream::rank(rank as u32, 5, 1000);
         if let Some(text) = said {
             stream.meta("compressed", text);
         }
@@ -434,7 +435,8 @@ fn what_each_rank_compressed_stands_side_by_side() {
     }
     let trace = open(&pack(directory.path())).unwrap();
     let meta = &trace.tables().meta;
-    assert_eq!(meta["compressed"], "3000 2 96 27,,,", "what is not four numbers is none");
+    let whole = format!("{both},,,,");
+    assert_eq!(meta["compressed"], whole, "what is not four numbers or five is none");
 }
 
 #[test]

@@ -1,12 +1,14 @@
-"""What HDF5's deflate filter takes. A chunk is compressed as a whole before it is written, with no
-call in between, so that capture measures the function of zlib that does it (capture/zlib.c): this
-is known, and no bound.
+"""What HDF5's filters take. A chunk is filtered as a whole before it is written, with no call in
+between, so that capture measures the functions that do it (capture/filters.c): this is known, and
+no bound.
 
 | sentence                                   | said when                                       |
 |--------------------------------------------|-------------------------------------------------|
 | compressing by zlib takes x % of the run   | NOTABLE_LOSS, on average over those that do it, |
 |                                            | and the report is about the whole run           |
 | …, on rank r y %                           | it takes UNEVEN times as long there             |
+| … by zstd and lzf                          | of several those with NOTABLE_PART of the time  |
+| what HDF5's filter 40000 does takes x %    | of one of these no name is known                |
 """
 
 from typing import NamedTuple
@@ -18,56 +20,114 @@ from tailrace.verdict.advice import advice
 from tailrace.verdict.between import UNEVEN, named_ranks
 from tailrace.verdict.evidence import NOTABLE_LOSS, Evidence, Finding, Kind
 
+NOTABLE_PART = 0.1
+ZLIB = 1
+# By the numbers that HDF5 and its registry gave them.
+NAMES = {
+    ZLIB: "zlib",
+    4: "szip",
+    307: "bzip2",
+    32000: "lzf",
+    32001: "blosc",
+    32004: "lz4",
+    32008: "bitshuffle",
+    32013: "zfp",
+    32015: "zstd",
+    32017: "sz",
+    32024: "sz3",
+    32026: "blosc2",
+    32028: "sperr",
+}
 
-class _Compressed(NamedTuple):
+
+class _Filter(NamedTuple):
     """Length P; time without waits for a processor."""
 
+    number: int
     time_ns: np.ndarray
     calls: np.ndarray
     bytes_before: np.ndarray
     bytes_after: np.ndarray
 
+    @property
+    def name(self) -> str:
+        return NAMES.get(self.number, str(self.number))
+
 
 def compression(evidence: Evidence) -> Finding | None:
-    done = _compressed(evidence)
-    ranks = list(map(int, np.flatnonzero(done.calls)))
-    mean_ns = float(done.time_ns.sum()) / max(len(ranks), 1)
+    done = _filters(evidence)
+    time_ns = _time_ns(evidence, done)
+    ranks = sorted({int(rank) for each in done for rank in np.flatnonzero(each.calls)})
+    mean_ns = float(time_ns.sum()) / max(len(ranks), 1)
     if (share := evidence.share(mean_ns)) < NOTABLE_LOSS:
         return None
-    few, longest = len(ranks) < evidence.ranks, int(done.time_ns.argmax())
+    few, longest = len(ranks) < evidence.ranks, int(time_ns.argmax())
     who = f" on {named_ranks(evidence, ranks)}" if few else ""
-    longest_ns = int(done.time_ns[longest])
+    longest_ns = int(time_ns[longest])
     if longest_ns > UNEVEN * mean_ns:
         who += f", on rank {longest} {percent(evidence.share(longest_ns))}"
-    calls, before, after = (int(each.sum()) for each in done[1:])
+    part_ns = NOTABLE_PART * time_ns.sum()
+    most = [each for each in done if each.time_ns.sum() >= part_ns]
     words = advice(Kind.MADE_BEFORE, "hdf5")
     return Finding(
         Kind.COMPRESSION,
-        f"compressing by zlib takes {percent(share)} of the run{who}",
-        f"{nanoseconds(int(done.time_ns.sum()))} in {count(calls, 'call')} of compress2, as HDF5's "
-        f"deflate filter makes for each chunk: {byte_count(before)} became {byte_count(after)}; it "
-        "counts as computation",
+        f"{_what(most)} takes {percent(share)} of the run{who}",
+        f"{'; '.join(map(_facts, most))}; it counts as computation",
         share,
         f"without this time the run would be up to {nanoseconds(longest_ns)} shorter",
         to_seconds(longest_ns),
         f"{words}; or let every rank write, and compress, a part" if few else words,
         ranks=tuple(ranks) if few else (),
-        functions=("compress2",),
+        functions=("compress2",) if any(each.number == ZLIB for each in most) else (),
     )
 
 
 def compression_ns(evidence: Evidence) -> np.ndarray:
     """Length P: what of each rank's useful time that sentence is about."""
     none = np.zeros(evidence.ranks, dtype=np.int64)
-    return _compressed(evidence).time_ns if compression(evidence) else none
+    return _time_ns(evidence, _filters(evidence)) if compression(evidence) else none
 
 
-def _compressed(evidence: Evidence) -> _Compressed:
-    """Nothing where it is not known, or is known of more than the report is about."""
+def _what(filters: list[_Filter]) -> str:
+    *others, last = [each.name for each in filters]
+    names = f"{', '.join(others)} and {last}" if others else last
+    if all(each.number in NAMES for each in filters):
+        return f"compressing by {names}"
+    return f"what HDF5's filter{'s' if others else ''} {names} do{'' if others else 'es'}"
+
+
+def _facts(done: _Filter) -> str:
+    calls, before, after = (int(each.sum()) for each in done[2:])
+    function = f"HDF5's filter {done.name}, one for each chunk"
+    if done.number == ZLIB:
+        function = "compress2, as HDF5's deflate filter makes for each chunk"
+    return (
+        f"{nanoseconds(int(done.time_ns.sum()))} in {count(calls, 'call')} of {function}: "
+        f"{byte_count(before)} became {byte_count(after)}"
+    )
+
+
+def _time_ns(evidence: Evidence, filters: list[_Filter]) -> np.ndarray:
+    none = np.zeros(evidence.ranks, dtype=np.int64)
+    whole = sum((each.time_ns for each in filters), none)
+    return np.minimum(whole, evidence.times.useful_ns)
+
+
+def _filters(evidence: Evidence) -> list[_Filter]:
+    """The longest first. Nothing where it is not known, or is known of more than the report is
+    about."""
     by_rank = evidence.columns["meta"].get("compressed", "").split(",")
     if len(by_rank) != evidence.ranks or evidence.chosen_of_ns:
-        return _Compressed(*np.zeros((4, evidence.ranks), dtype=np.int64))
-    numbers = np.array([list(map(int, (text or "0 0 0 0").split(" "))) for text in by_rank]).T
+        return []
+    sums: dict[int, np.ndarray] = {}
+    for rank, text in enumerate(by_rank):
+        for told in filter(None, text.split(";")):
+            numbers = [*map(int, told.split(" ")), ZLIB]
+            none = np.zeros((4, evidence.ranks), dtype=np.int64)
+            sums.setdefault(numbers[4], none)[:, rank] = numbers[:4]
     ran = np.array([evidence.ran_while_useful(rank) for rank in range(evidence.ranks)])
-    time_ns = np.minimum(numbers[0], evidence.times.useful_ns) * ran
-    return _Compressed(time_ns.astype(np.int64), *numbers[1:])
+    found = [
+        _Filter(number, (rows[0] * ran).astype(np.int64), *rows[1:])
+        for number, rows in sums.items()
+    ]
+    return sorted(found, key=lambda each: -int(each.time_ns.sum()))

@@ -203,7 +203,7 @@ def _with_io(
 def _with_output(text: str, whole: Finding, most: float) -> str:
     """What output costs beyond its calls: before all else where that is more than the largest other
     loss, and no routine's."""
-    if whole.code is not Kind.BETWEEN_CALLS:
+    if whole.code is Kind.OUTPUT_ROUTINE:
         return f"{text}. With all that it does, {whole.finding}."
     if _share(whole) > most:  # which then is no part of any unevenness that is left
         text = f"Other u{text.removeprefix('U')}" if text.startswith("Uneven ") else text

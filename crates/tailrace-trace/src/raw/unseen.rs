@@ -16,10 +16,10 @@ pub(super) const PROCESSES_STARTED: &str = "processes_started";
 pub(super) const USAGE_BEGIN: &str = "usage_begin";
 pub(super) const USAGE_END: &str = "usage_end";
 
-/// Meta of a process whose main thread had zlib compress: for how long, by how many calls, and the
-/// bytes before and after (`capture/zlib.c`).
+/// Meta of a process whose main thread wrote through filters of HDF5: of each for how long, by how
+/// many calls, the bytes before and after, and its number where it is not zlib (`capture/filters.c`).
 pub(super) const COMPRESSED: &str = "compressed";
-const COMPRESSED_NUMBERS: usize = 4;
+const COMPRESSED_NUMBERS: [usize; 2] = [4, 5];
 
 /// Meta of a process that did not wait for all that it started.
 pub(super) const CHILDREN_LEFT: &str = "children_left";
@@ -170,7 +170,7 @@ impl<'a> Unseen<'a> {
             let mut of_process = self.streams.iter().filter(|other| other.image == main.image);
             let text = of_process.find_map(|stream| stream.survey.meta.get(COMPRESSED));
             by_rank[location.rank as usize] =
-                text.filter(|text| are_numbers(text)).map_or("", |t| t);
+                text.filter(|text| text.split(';').all(are_numbers)).map_or("", |t| t);
         }
         let any = by_rank.iter().any(|text| !text.is_empty());
         any.then(|| (COMPRESSED.to_owned(), by_rank.join(",")))
@@ -206,7 +206,7 @@ impl<'a> Unseen<'a> {
 
 fn are_numbers(text: &str) -> bool {
     let words: Vec<_> = text.split(' ').map(str::parse::<u64>).collect();
-    words.len() == COMPRESSED_NUMBERS && words.iter().all(Result::is_ok)
+    COMPRESSED_NUMBERS.contains(&words.len()) && words.iter().all(Result::is_ok)
 }
 
 fn add(sums: &mut [u64], more: &[u64]) {

@@ -1,0 +1,247 @@
+/* filters.c: for how long the main thread is in the filters through which HDF5 writes chunks.
+ *
+ * A chunk is filtered as a whole before it is written, with no other call in between: without this
+ * it looks like computation. The entries by which HDF5 reaches zlib's and szip's functions that
+ * compress a buffer are redirected to those here (mpi/bind.c), which no one else can see. A filter
+ * that is registered, or that HDF5 loads as a plugin, is registered with a function from here that
+ * calls it. All is measured and summed, and no call is recorded.
+ */
+#include <stdio.h>
+
+#include "process.h"
+#include "record.h"
+
+enum { ZLIB, SZIP, REGISTERED, FILTERS = REGISTERED + 32 };
+/* Of H5Zpublic.h. */
+enum { DEFLATE_ID = 1, SZIP_ID = 4, CLASS_VERSION = 1, REVERSE = 0x0100 };
+
+typedef int (*compress2_function)(unsigned char *, unsigned long *, const unsigned char *,
+                                  unsigned long, int);
+typedef int (*szip_function)(void *, size_t *, const void *, size_t, void *);
+typedef int (*register_function)(const void *);
+typedef size_t (*filter_function)(unsigned flags, size_t count, const unsigned *values,
+                                  size_t bytes, size_t *room, void **buffer);
+
+/* H5Z_class2_t. */
+struct filter_class {
+    int version, id;
+    unsigned encodes, decodes;
+    const char *name;
+    void *can_apply, *set_local;
+    filter_function filter;
+};
+
+struct sums {
+    uint64_t ticks, calls, taken, made; /* bytes */
+};
+
+static struct {
+    compress2_function compress2;
+    szip_function szip;
+    register_function registers;
+} real;
+
+/* The sums are of the main thread, which alone changes them. */
+static struct filter {
+    int id;
+    filter_function real;
+    struct filter_class class; /* as HDF5 sees it */
+    struct sums done, before;
+} filters[FILTERS] = {[ZLIB] = {.id = DEFLATE_ID}, [SZIP] = {.id = SZIP_ID}};
+static unsigned registered = REGISTERED;
+static bool inside; /* the main thread: a filter may call zlib */
+
+/* --- Measuring --- */
+
+static bool is_of_main(const struct stream *stream)
+{
+    return stream && stream->state == STREAM_READY && stream->header->flags & HEADER_FLAG_MAIN;
+}
+
+/* 0 where it is not measured. */
+static uint64_t begin(void)
+{
+    if (!tailrace_recording || !is_of_main(tailrace_stream) || inside)
+        return 0;
+    inside = true;
+    return clock_now();
+}
+
+static void end(unsigned number, uint64_t begun, size_t taken, size_t made)
+{
+    struct sums *done = &filters[number].done;
+    if (!begun)
+        return;
+    inside = false;
+    if (!is_of_main(tailrace_stream))
+        return;
+    done->ticks += clock_now() - begun;
+    done->calls++;
+    done->taken += taken;
+    done->made += made;
+}
+
+/* --- Functions of libraries --- */
+
+/* Another zlib, of which a program may have several, is left alone; likewise below. */
+void *filters_compress2(void *target)
+{
+    if (!real.compress2)
+        real.compress2 = (compress2_function)target;
+    return (void *)real.compress2;
+}
+
+void *filters_szip(void *target)
+{
+    if (!real.szip)
+        real.szip = (szip_function)target;
+    return (void *)real.szip;
+}
+
+/* Where it did not fit, what was made is the room for it, which is no less. */
+int tailrace_compress2(unsigned char *made, unsigned long *made_bytes, const unsigned char *taken,
+                       unsigned long bytes, int level)
+{
+    uint64_t begun = begin();
+    int result = real.compress2(made, made_bytes, taken, bytes, level);
+    end(ZLIB, begun, bytes, *made_bytes);
+    return result;
+}
+
+int tailrace_szip(void *made, size_t *made_bytes, const void *taken, size_t bytes, void *how)
+{
+    uint64_t begun = begin();
+    int result = real.szip(made, made_bytes, taken, bytes, how);
+    end(SZIP, begun, bytes, *made_bytes);
+    return result;
+}
+
+/* --- Registered filters --- */
+
+/* A filter that gives nothing did not make the chunk smaller: it is written as it was. */
+static size_t filtered(unsigned number, unsigned flags, size_t count, const unsigned *values,
+                       size_t bytes, size_t *room, void **buffer)
+{
+    uint64_t begun = flags & REVERSE ? 0 : begin();
+    size_t made = filters[number].real(flags, count, values, bytes, room, buffer);
+    end(number, begun, bytes, made ? made : bytes);
+    return made;
+}
+
+/* A function of a filter does not learn whose it is: each has one of its own. hdf5plugin registers a
+ * dozen at once. */
+#define EACH_STUB(stub)                                                                            \
+    stub(0) stub(1) stub(2) stub(3) stub(4) stub(5) stub(6) stub(7) stub(8) stub(9) stub(10)       \
+        stub(11) stub(12) stub(13) stub(14) stub(15) stub(16) stub(17) stub(18) stub(19) stub(20)  \
+            stub(21) stub(22) stub(23) stub(24) stub(25) stub(26) stub(27) stub(28) stub(29)       \
+                stub(30) stub(31)
+#define STUB(number)                                                                               \
+    static size_t filter_##number(unsigned flags, size_t count, const unsigned *values,            \
+                                  size_t bytes, size_t *room, void **buffer)                       \
+    {                                                                                              \
+        return filtered(REGISTERED + (number), flags, count, values, bytes, room, buffer);         \
+    }                                                                                              \
+    static const void *plugin_##number(void)                                                       \
+    {                                                                                              \
+        return &filters[REGISTERED + (number)].class;                                              \
+    }
+EACH_STUB(STUB)
+
+#define FILTER_OF(number) filter_##number,
+#define PLUGIN_OF(number) plugin_##number,
+static const filter_function stubs[] = {EACH_STUB(FILTER_OF)};
+static const plugin_function plugins[] = {EACH_STUB(PLUGIN_OF)};
+
+/* 0 where it is ours, or there are more than can be told apart. */
+static unsigned number_of(filter_function filter)
+{
+    unsigned number = REGISTERED;
+    for (unsigned i = 0; i < FILTERS - REGISTERED; i++)
+        if (stubs[i] == filter)
+            return 0;
+    while (number < registered && filters[number].real != filter)
+        number++;
+    if (number < FILTERS && number == registered)
+        registered++;
+    return number < FILTERS ? number : 0;
+}
+
+/* Which of the filters it is now; 0 where it is left as it is, as one of an older form is. */
+static unsigned watch(const struct filter_class *class)
+{
+    bool known = class && class->version == CLASS_VERSION && class->filter;
+    unsigned number = known ? number_of(class->filter) : 0;
+    if (!number)
+        return 0;
+    struct filter *filter = &filters[number];
+    filter->id = class->id;
+    filter->real = class->filter;
+    filter->class = *class;
+    filter->class.filter = stubs[number - REGISTERED];
+    return number;
+}
+
+void *filters_register(void *target)
+{
+    if (!real.registers)
+        real.registers = (register_function)target;
+    return (void *)real.registers;
+}
+
+/* HDF5 keeps a copy of the class. */
+int tailrace_register_filter(const void *class)
+{
+    unsigned number = watch(class);
+    return real.registers(number ? &filters[number].class : class);
+}
+
+plugin_function filters_plugin(plugin_function tells)
+{
+    unsigned number = watch(tells());
+    return number ? plugins[number - REGISTERED] : tells;
+}
+
+/* --- What is told --- */
+
+void filters_begin(void)
+{
+    for (unsigned i = 0; i < FILTERS; i++)
+        filters[i].before = filters[i].done;
+}
+
+static struct sums since(const struct sums *now, const struct sums *before)
+{
+    return (struct sums){now->ticks - before->ticks, now->calls - before->calls,
+                         now->taken - before->taken, now->made - before->made};
+}
+
+static size_t spell(char *text, size_t room, const struct sums *sums, int id)
+{
+    unsigned long long ns =
+        (unsigned long long)((double)sums->ticks * 1e9 / (double)clock_ticks_per_s());
+    unsigned long long numbers[] = {ns, sums->calls, sums->taken, sums->made};
+    int bytes =
+        snprintf(text, room, "%llu %llu %llu %llu", numbers[0], numbers[1], numbers[2], numbers[3]);
+    if (id != DEFLATE_ID && bytes > 0 && (size_t)bytes < room)
+        bytes += snprintf(text + bytes, room - (size_t)bytes, " %d", id);
+    return (size_t)bytes;
+}
+
+/* Of each that was called since the run's begin: ns, calls, bytes before and after, and its number
+ * where it is not zlib. */
+bool filters_spell(char *text, size_t room)
+{
+    size_t bytes = 0;
+    for (unsigned i = 0; i < FILTERS; i++) {
+        char told[META_VALUE_BYTES];
+        struct sums sums = since(&filters[i].done, &filters[i].before);
+        size_t more = sums.calls ? spell(told, sizeof told, &sums, filters[i].id) : 0;
+        if (!more || bytes + 1 + more >= room)
+            continue;
+        if (bytes)
+            text[bytes++] = ';';
+        memcpy(text + bytes, told, more + 1);
+        bytes += more;
+    }
+    return bytes > 0;
+}
