@@ -1,23 +1,22 @@
 /* filters.c: for how long the main thread is in the filters through which HDF5 writes chunks.
  *
  * A chunk is filtered as a whole before it is written, with no other call in between: without this
- * it looks like computation. The entries by which HDF5 reaches zlib's and szip's functions that
- * compress a buffer are redirected to those here (mpi/bind.c), which no one else can see. A filter
- * that is registered, or that HDF5 loads as a plugin, is registered with a function from here that
- * calls it. All is measured and summed, and no call is recorded.
+ * it looks like computation. A filter reaches HDF5 as a structure that has its function: each that
+ * HDF5 has itself, that is registered, or that HDF5 loads as a plugin gets a structure from here
+ * (mpi/bind.c), whose function calls the filter's. So does a program that holds HDF5 where it calls
+ * zlib's compress2. All is measured and summed, and no call is recorded.
  */
 #include <stdio.h>
 
 #include "process.h"
 #include "record.h"
 
-enum { ZLIB, SZIP, REGISTERED, FILTERS = REGISTERED + 32 };
+enum { ZLIB, REGISTERED, FILTERS = REGISTERED + 32 };
 /* Of H5Zpublic.h. */
-enum { DEFLATE_ID = 1, SZIP_ID = 4, CLASS_VERSION = 1, REVERSE = 0x0100 };
+enum { DEFLATE_ID = 1, CLASS_VERSION = 1, REVERSE = 0x0100 };
 
 typedef int (*compress2_function)(unsigned char *, unsigned long *, const unsigned char *,
                                   unsigned long, int);
-typedef int (*szip_function)(void *, size_t *, const void *, size_t, void *);
 typedef int (*register_function)(const void *);
 typedef size_t (*filter_function)(unsigned flags, size_t count, const unsigned *values,
                                   size_t bytes, size_t *room, void **buffer);
@@ -37,7 +36,6 @@ struct sums {
 
 static struct {
     compress2_function compress2;
-    szip_function szip;
     register_function registers;
 } real;
 
@@ -47,7 +45,7 @@ static struct filter {
     filter_function real;
     struct filter_class class; /* as HDF5 sees it */
     struct sums done, before;
-} filters[FILTERS] = {[ZLIB] = {.id = DEFLATE_ID}, [SZIP] = {.id = SZIP_ID}};
+} filters[FILTERS] = {[ZLIB] = {.id = DEFLATE_ID}};
 static unsigned registered = REGISTERED;
 static bool inside; /* the main thread: a filter may call zlib */
 
@@ -81,21 +79,14 @@ static void end(unsigned number, uint64_t begun, size_t taken, size_t made)
     done->made += made;
 }
 
-/* --- Functions of libraries --- */
+/* --- zlib --- */
 
-/* Another zlib, of which a program may have several, is left alone; likewise below. */
+/* Another zlib, of which a program may have several, is left alone. */
 void *filters_compress2(void *target)
 {
     if (!real.compress2)
         real.compress2 = (compress2_function)target;
     return (void *)real.compress2;
-}
-
-void *filters_szip(void *target)
-{
-    if (!real.szip)
-        real.szip = (szip_function)target;
-    return (void *)real.szip;
 }
 
 /* Where it did not fit, what was made is the room for it, which is no less. */
@@ -108,15 +99,7 @@ int tailrace_compress2(unsigned char *made, unsigned long *made_bytes, const uns
     return result;
 }
 
-int tailrace_szip(void *made, size_t *made_bytes, const void *taken, size_t bytes, void *how)
-{
-    uint64_t begun = begin();
-    int result = real.szip(made, made_bytes, taken, bytes, how);
-    end(SZIP, begun, bytes, *made_bytes);
-    return result;
-}
-
-/* --- Registered filters --- */
+/* --- Filters --- */
 
 /* A filter that gives nothing did not make the chunk smaller: it is written as it was. */
 static size_t filtered(unsigned number, unsigned flags, size_t count, const unsigned *values,
@@ -129,7 +112,7 @@ static size_t filtered(unsigned number, unsigned flags, size_t count, const unsi
 }
 
 /* A function of a filter does not learn whose it is: each has one of its own. hdf5plugin registers a
- * dozen at once. */
+ * dozen at once, and HDF5 has six. */
 #define EACH_STUB(stub)                                                                            \
     stub(0) stub(1) stub(2) stub(3) stub(4) stub(5) stub(6) stub(7) stub(8) stub(9) stub(10)       \
         stub(11) stub(12) stub(13) stub(14) stub(15) stub(16) stub(17) stub(18) stub(19) stub(20)  \
@@ -181,6 +164,14 @@ static unsigned watch(const struct filter_class *class)
     return number;
 }
 
+/* One of HDF5's own, which it changes before it registers it: as one structure, for all of it. */
+void *filters_of_hdf5(void *class)
+{
+    unsigned number = watch(class);
+    return number ? &filters[number].class : NULL;
+}
+
+/* Another HDF5 is left alone. */
 void *filters_register(void *target)
 {
     if (!real.registers)

@@ -187,13 +187,12 @@ bool usage_spell_earlier(char *text, size_t room);
 #define HIDDEN __attribute__((visibility("hidden")))
 typedef const void *(*plugin_function)(void); /* H5PLget_plugin_info */
 void *filters_compress2(void *target) HIDDEN;
-void *filters_szip(void *target) HIDDEN;
 void *filters_register(void *target) HIDDEN;
 int tailrace_compress2(unsigned char *made, unsigned long *made_bytes, const unsigned char *taken,
                        unsigned long bytes, int level) HIDDEN;
-int tailrace_szip(void *made, size_t *made_bytes, const void *taken, size_t bytes,
-                  void *how) HIDDEN;
 int tailrace_register_filter(const void *filter_class) HIDDEN;
+/* What HDF5 shall have in its place; NULL where that stays. */
+void *filters_of_hdf5(void *filter_class) HIDDEN;
 /* What HDF5 shall call in its place. */
 plugin_function filters_plugin(plugin_function tells) HIDDEN;
 void filters_begin(void); /* the run */

@@ -168,37 +168,55 @@ static void redirect(const struct object *object, void **entry, const char *symb
 
 static bool is_hdf5(const struct object *object)
 {
-    return object->is_main || starts_with(object_soname(object), "libhdf5");
+    return starts_with(object_soname(object), "libhdf5");
+}
+
+static bool is_in(const char *library, const void *address)
+{
+    Dl_info info;
+    return address && libdl.address(address, &info) && info.dli_fname &&
+           starts_with(text_file_name(info.dli_fname), library);
 }
 
 /* Where the entry leads if that is in a library of such a name: compress2 is a plain word. */
 static void *target_in(const char *library, const struct object *object, const char *symbol)
 {
-    Dl_info info;
     void *address = will_lead_to(object, symbol);
-    bool known = address && libdl.address(address, &info) && info.dli_fname;
-    return known && starts_with(text_file_name(info.dli_fname), library) ? address : NULL;
+    return is_in(library, address) ? address : NULL;
 }
 
-/* The functions of libraries by which HDF5, which may be part of the program, compresses. It has
- * them loaded for as long as it lives, as has who registers a filter the HDF5 that it needs. */
+/* Those that HDF5 has itself are data, which it reaches by entries, too. */
+static void bind_own_filter(const struct object *object, void **entry)
+{
+    void *ours = is_in("libhdf5", *entry) ? filters_of_hdf5(*entry) : NULL;
+    if (ours)
+        object_redirect(object, entry, ours);
+}
+
+static bool is_own_filter(const char *symbol)
+{
+    static const char *const names[] = {"DEFLATE", "SHUFFLE", "FLETCHER32",
+                                        "SZIP",    "NBIT",    "SCALEOFFSET"};
+    for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+        if (!strcmp(symbol + strlen("H5Z_"), names[i]))
+            return true;
+    return false;
+}
+
+/* zlib's function may be called by a program that holds HDF5. Who calls either has it loaded for as
+ * long as it lives, as has who registers a filter the HDF5 that it needs. */
 static bool bind_filter(const struct object *object, void **entry, const char *symbol)
 {
-    void *target, *ours;
-    if (*symbol == 'c' && !strcmp(symbol, "compress2") && is_hdf5(object)) {
-        target = filters_compress2(target_in("libz", object, symbol));
-        ours = (void *)tailrace_compress2;
-    } else if (*symbol == 'S' && !strcmp(symbol, "SZ_BufftoBuffCompress") && is_hdf5(object)) {
-        target = filters_szip(target_in("libsz", object, symbol));
-        ours = (void *)tailrace_szip;
-    } else if (*symbol == 'H' && !strcmp(symbol, "H5Zregister") &&
-               object_needs(object, "libhdf5")) {
-        target = filters_register(target_in("libhdf5", object, symbol));
-        ours = (void *)tailrace_register_filter;
-    } else {
+    if (*symbol == 'c' && !strcmp(symbol, "compress2") && (object->is_main || is_hdf5(object)))
+        redirect(object, entry, symbol, filters_compress2(target_in("libz", object, symbol)),
+                 (void *)tailrace_compress2);
+    else if (*symbol != 'H' || !starts_with(symbol, "H5Z"))
         return false;
-    }
-    redirect(object, entry, symbol, target, ours);
+    else if (!strcmp(symbol, "H5Zregister") && object_needs(object, "libhdf5"))
+        redirect(object, entry, symbol, filters_register(target_in("libhdf5", object, symbol)),
+                 (void *)tailrace_register_filter);
+    else if (starts_with(symbol, "H5Z_") && is_own_filter(symbol) && is_hdf5(object))
+        bind_own_filter(object, entry);
     return true;
 }
 

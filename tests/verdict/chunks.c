@@ -1,7 +1,7 @@
 /* Computes, and writes a data set of HDF5 in one large chunk that a filter changes (deflate, szip,
- * one of chunk_filter.c that the program registers or that HDF5 loads), in one that it leaves as it
- * is, or without chunks; or reads it through such a filter. Prints for how long it was in HDF5's
- * calls that do it, s: chunks deflate|szip|registered|plugin|chunked|contiguous|read FILE. */
+ * scale-offset, one of chunk_filter.c that the program registers or that HDF5 loads), in one that
+ * it leaves as it is, or without chunks; or reads it through such a filter. Prints for how long it
+ * was in HDF5's calls that do it, s: chunks KIND FILE, by the names below. */
 #include <hdf5.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -41,6 +41,8 @@ static hid_t as_asked(const char *kind)
         exit(NOT_OFFERED);
     if (!strcmp(kind, "szip"))
         H5Pset_szip(list, H5_SZIP_NN_OPTION_MASK, PIXELS);
+    if (!strcmp(kind, "scale"))
+        H5Pset_scaleoffset(list, H5Z_SO_FLOAT_DSCALE, 3);
     if (!strcmp(kind, "registered"))
         H5Zregister(H5PLget_plugin_info());
     if (!strcmp(kind, "registered") || !strcmp(kind, "plugin"))

@@ -71,12 +71,13 @@ def test_compressing_one_large_chunk_is_no_computation(language, tmp_path: Path)
     ("kind", "said", "name"),
     [
         ("szip", "compressing by szip", "szip"),
+        ("scale", "compressing by scale-offset", "scale-offset"),
         ("registered", "what HDF5's filter 300 does", "300"),
         ("plugin", "what HDF5's filter 300 does", "300"),
     ],
 )
 def test_what_other_filters_take_is_no_computation(kind: str, said: str, name: str, tmp_path: Path):
-    """One that the program registers, one that HDF5 loads, and szip's function."""
+    """Two that HDF5 has, one that the program registers, and one that HDF5 loads."""
     program = in_c(tmp_path)
     flags = ["-shared", "-fPIC", "-I", HDF5, "-o", tmp_path / "libfilter.so"]
     if kind == "plugin":

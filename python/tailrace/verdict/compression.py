@@ -8,7 +8,8 @@ no bound.
 |                                            | and the report is about the whole run           |
 | …, on rank r y %                           | it takes UNEVEN times as long there             |
 | … by zstd and lzf                          | of several those with NOTABLE_PART of the time  |
-| what HDF5's filter 40000 does takes x %    | of one of these no name is known                |
+| what HDF5's filter shuffle does takes x %  | it does not compress, or no name is known, of   |
+|                                            | one of these                                    |
 """
 
 from typing import NamedTuple
@@ -23,9 +24,11 @@ from tailrace.verdict.evidence import NOTABLE_LOSS, Evidence, Finding, Kind
 NOTABLE_PART = 0.1
 ZLIB = 1
 # By the numbers that HDF5 and its registry gave them.
-NAMES = {
+COMPRESSING = {
     ZLIB: "zlib",
     4: "szip",
+    5: "n-bit",
+    6: "scale-offset",
     307: "bzip2",
     32000: "lzf",
     32001: "blosc",
@@ -38,6 +41,7 @@ NAMES = {
     32026: "blosc2",
     32028: "sperr",
 }
+NAMES = COMPRESSING | {2: "shuffle", 3: "fletcher32"}
 
 
 class _Filter(NamedTuple):
@@ -91,7 +95,7 @@ def compression_ns(evidence: Evidence) -> np.ndarray:
 def _what(filters: list[_Filter]) -> str:
     *others, last = [each.name for each in filters]
     names = f"{', '.join(others)} and {last}" if others else last
-    if all(each.number in NAMES for each in filters):
+    if all(each.number in COMPRESSING for each in filters):
         return f"compressing by {names}"
     return f"what HDF5's filter{'s' if others else ''} {names} do{'' if others else 'es'}"
 
@@ -124,7 +128,7 @@ def _filters(evidence: Evidence) -> list[_Filter]:
         for told in filter(None, text.split(";")):
             numbers = [*map(int, told.split(" ")), ZLIB]
             none = np.zeros((4, evidence.ranks), dtype=np.int64)
-            sums.setdefault(numbers[4], none)[:, rank] = numbers[:4]
+            sums.setdefault(numbers[4], none)[:, rank] += numbers[:4]
     ran = np.array([evidence.ran_while_useful(rank) for rank in range(evidence.ranks)])
     found = [
         _Filter(number, (rows[0] * ran).astype(np.int64), *rows[1:])
