@@ -14,8 +14,9 @@ enum {
     META_BYTES = 160 * 1024, /* all keys and values of the process */
     FUNCTION_RANGES = 8,
     PATH_BYTES = 4096,
-    META_VALUE_BYTES = 256, /* of the short ones */
-    DIRECTORY_UNSURE = 1,   /* in directory_changes: it may change without our knowing */
+    META_VALUE_BYTES = 256,        /* of the short ones */
+    FILTERS_VALUE_BYTES = 33 * 64, /* of each that filters.c knows */
+    DIRECTORY_UNSURE = 1,          /* in directory_changes: it may change without our knowing */
 };
 
 struct function_range {

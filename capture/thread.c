@@ -297,14 +297,21 @@ void tailrace_mark_main(void)
         tailrace_meta("usage_begin", text);
 }
 
+static void filters_end(void)
+{
+    char text[FILTERS_VALUE_BYTES];
+    if (filters_spell(text, sizeof text))
+        tailrace_meta("compressed", text);
+}
+
 void tailrace_usage_ends(void)
 {
     char text[META_VALUE_BYTES];
     int saved = errno;
     if (!process.usage_ended && tailrace_recording && usage_spell_end(text, sizeof text))
         tailrace_meta("usage_end", text);
-    if (!process.usage_ended && tailrace_recording && filters_spell(text, sizeof text))
-        tailrace_meta("compressed", text);
+    if (!process.usage_ended && tailrace_recording)
+        filters_end();
     if (!process.usage_ended && tailrace_recording && process.started && usage_children_left())
         tailrace_meta("children_left", "yes");
     process.usage_ended = true;

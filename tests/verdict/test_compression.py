@@ -30,11 +30,16 @@ def built(source: str, folder: Path, *flags: str | Path) -> Path:
     return binary
 
 
-def in_c(folder: Path) -> list[str | Path]:
+def with_hdf5(folder: Path, *sources: str) -> list[str | Path]:
     if not (HDF5 / "hdf5.h").exists():
         pytest.skip("HDF5's headers (libhdf5-dev) are not here")
-    flags = (HERE / "chunk_filter.c", "-I", HDF5, "-l:libhdf5_serial.so")
-    return [built("chunks.c", folder, *flags)]
+    first, *others = sources
+    flags = (*(HERE / source for source in others), "-I", HDF5, "-l:libhdf5_serial.so")
+    return [built(first, folder, *flags)]
+
+
+def in_c(folder: Path) -> list[str | Path]:
+    return with_hdf5(folder, "chunks.c", "chunk_filter.c")
 
 
 def in_python(folder: Path) -> list[str | Path]:
@@ -88,6 +93,14 @@ def test_what_other_filters_take_is_no_computation(kind: str, said: str, name: s
     assert f"in 1 call of HDF5's filter {name}, one for each chunk: {BYTES}" in found.evidence
     assert 0.5 * in_calls_s < found.gain_s < in_calls_s
     assert said[1:] in run.headline  # its first letter may be a large one
+
+
+def test_none_of_many_filters_is_left_out(tmp_path: Path):
+    """Twelve, of which each gets the chunk once: a million values of 8 bytes."""
+    command = [*with_hdf5(tmp_path, "many_filters.c"), tmp_path / "field.h5"]
+    run, _ = captured(command, tmp_path, dict(os.environ))
+    told = [each.split(" ")[1:] for each in run.columns["meta"]["compressed"].split(";")]
+    assert told == [["1", "8000000", "8000000", str(number)] for number in range(300, 312)]
 
 
 def test_a_filter_of_h5pys_own_is_measured(tmp_path: Path):
