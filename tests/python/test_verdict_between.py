@@ -219,6 +219,25 @@ def test_who_reads_packed_files_between_writes_decompresses(name, apart, reads, 
     assert ("unpacks" in finding.advice) == (work == "decompressing")
 
 
+@pytest.mark.parametrize(
+    ("name", "work"), [(b"/run/new.xlsx", "formatting"), (b"/run/new.xml", "decompressing")]
+)
+def test_who_packs_what_it_writes_unpacks_nothing(name, work):
+    """800 writes of text and 200 to another file from the same place, as of who makes a workbook
+    of texts, and 430 reads of a packed file from another place: 61 of the writes follow other
+    calls, which may stand between these reads only where no archive is written."""
+    end = 9 * SECOND + 51 * MILLISECOND
+    old, packed = b"/run/old.xlsx", write(10 * MILLISECOND, name, 8 * MB, 200)
+    calls = [write(40 * MILLISECOND, TEXT, 32 * MB, 800), packed, read(MILLISECOND, old, MB, 430)]
+    columns = Program([[useful(9 * SECOND), *calls]], end, end, 9 * SECOND).columns()
+    called_from(columns, [("ours", "/m"), ("theirs", "/m"), ("main", "/m")])
+    again = {"again": np.array([939, 0]), "again_ns": np.array([3 * SECOND, 0])}
+    files = list(columns["files"]["path"])
+    of_files = {"file": list(range(3)), "path": [int(path == old) for path in files]}
+    columns["places"] |= again | of_files | {"paths": [[0, 2], [1, 2]], "cut": [False, False]}
+    assert f"writes to 2 files ({work}, or what else" in found(columns).finding
+
+
 def test_objects_of_python_are_pickled():
     finding = found(ran(write(50 * MILLISECOND, b"/run/state.pkl", 40 * MB, 1000), 3.0))
     assert "state.pkl (pickling, or what else" in finding.finding

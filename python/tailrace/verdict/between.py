@@ -216,6 +216,8 @@ def _packed_meanwhile(evidence: Evidence, found: Between, files: list[int]) -> b
     packed = [row for row in moved if content_of(paths[places.files[row]]) == "packed"]
     if any(places.name(int(table["path"][row])) == found.place for row in packed):
         return True
+    if found.kind == "write" and any(content_of(paths[file]) == "packed" for file in files):
+        return False  # what is packed there was not unpacked elsewhere
     ours, theirs = KINDS[found.kind][0], KINDS[other][0]
     calls = sum(int(table[ours][row]) for row in found.rows if places.files[row] in files)
     broken, opens = calls - found.calls, evidence.columns["files"]["opens"]
