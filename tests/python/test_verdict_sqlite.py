@@ -11,7 +11,7 @@ from tailrace.verdict.headline import judge
 from .columns import MILLISECOND, SECOND, Interval, Program, called_from, mpi, read, useful, write
 from .test_verdict_why import call
 
-DATABASE, JOURNAL = b"/run/rows.db", b"/run/rows.db-journal"
+DATABASE, JOURNAL, LOG = b"/run/rows.db", b"/run/rows.db-journal", b"/run/rows.db-wal"
 
 
 def found(
@@ -24,6 +24,8 @@ def found(
     columns = Program(rows, end, even_ns, 4 * SECOND).columns()
     library = "/usr/lib/libsqlite3.so.0" if function.startswith("sqlite3") else "/m"
     called_from(columns, [(function, library), ("main", "/m")])
+    files = len(columns["files"]["path"])
+    columns["places"] |= {"file": list(range(files)), "path": [0] * files}
     return judge(Evidence(columns)).findings[0]
 
 
@@ -50,6 +52,26 @@ def test_who_uses_a_database_is_advised_about_transactions(calls, code, advised,
     assert otherwise not in finding.advice
     finding = found(*calls, function="store")
     assert (finding.code, otherwise in finding.advice) == (code, True), finding
+
+
+@pytest.mark.parametrize(
+    ("function", "code", "advised"),
+    [
+        ("fdatasync", "sync", "a larger PRAGMA wal_autocheckpoint"),
+        ("unlink", "metadata", "keep one connection open"),
+    ],
+)
+@pytest.mark.parametrize("path", [DATABASE, LOG])
+def test_who_keeps_a_log_is_not_told_to_keep_one(function, code, advised, path):
+    """Changes go to the log, and from there to the database; who has a log of another one beside
+    this has none here."""
+    for log in (LOG, b"/run/other.db-wal"):
+        calls = (call(function, SECOND, 1000, path), write(MILLISECOND, log, 4096_000, 1000))
+        finding = found(*calls)
+        kept = LOG in (log, path)
+        assert (finding.code, advised in finding.advice) == (code, kept), finding
+        assert ("journal_mode=WAL" in finding.advice) != kept
+        assert "one transaction" in finding.advice
 
 
 def test_one_rank_that_fills_a_database_is_not_told_to_let_all_write():

@@ -92,6 +92,16 @@ def sqlite_rows():
         rows.commit()
 
 
+def sqlite_log():
+    """A transaction for each row, in a database that keeps a log."""
+    rows = sqlite3.connect("rows.db")
+    rows.execute("pragma journal_mode=wal")
+    rows.execute("create table steps (step integer)")
+    for step in range(400):
+        rows.execute("insert into steps values (?)", (step,))
+        rows.commit()
+
+
 def sqlite_table():
     """One transaction of many rows."""
     rows = sqlite3.connect("rows.db")

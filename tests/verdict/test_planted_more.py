@@ -202,6 +202,7 @@ PYTHON = {
     "list_directory": Expected(1, r"[\d,]+ listings of", "list a directory once"),
     "read_lines_unbuffered": Expected(1, r"30,001 small reads of 1 B on average", "gather"),
     "sqlite_rows": Expected(1, r"\d+ fdatasyncs of \S+ \S+ each take", "into one transaction"),
+    "sqlite_log": Expected(1, r"40\d fdatasyncs of \S+ \S+ each take", "wal_autocheckpoint"),
     "sqlite_table": Expected(
         1, r"[Ww]hat lies between [\d,]+ writes to rows\.db \(what SQLite does", "executemany"
     ),

@@ -492,8 +492,8 @@ ADVICE: dict[str, dict[str, str]] = {
 
 def advice(code: str, library: str = "", mpi: str = "") -> str:
     """`mpi`: as the trace names the MPI library."""
-    if library == "sqlite" and code in OF_SQLITE:
-        return OF_SQLITE[code]
+    if code in (of_sqlite := OF_SQLITE.get(library, {})):
+        return of_sqlite[code]
     words = ADVICE.get(code, {})
     if "Open MPI" in mpi:
         words = words | ADVICE_OPEN_MPI.get(code, {})

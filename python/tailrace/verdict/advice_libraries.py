@@ -1,6 +1,8 @@
 """What is advised about files of HDF5, netCDF and PnetCDF, about SQLite's databases, and about what
 lies between calls."""
 
+from tailrace.verdict.libraries import SQLITE_LOG
+
 # A collective call merges what ranks ask for in it side by side. Where each rank goes on where it
 # ended, what lies beside its request is its own next one, of a later call.
 NEXT = "each rank goes on where it ended, so that a collective call would find little to merge"
@@ -71,7 +73,7 @@ _PAGES = (
 )
 # By finding, whatever else would be advised: who uses a database opens, locks and synchronises no
 # file of it himself.
-OF_SQLITE = {
+_OF_SQLITE = {
     "sync": f"{_TRANSACTIONS}, each of which waits for the device; or PRAGMA journal_mode=WAL with "
     "PRAGMA synchronous=NORMAL, where a commit does not wait",
     "reopened": _JOURNAL,
@@ -88,6 +90,16 @@ OF_SQLITE = {
     "serial_writer": "SQLite lets one process at a time write: put more into one transaction, or "
     "let each rank fill a database of its own, and join these (ATTACH)",
 }
+# Of one that keeps a log already it is no advice to keep one.
+_KEPT_OPEN = (
+    f"{_TRANSACTIONS}, and keep one connection open: the first one makes the log, and the last one "
+    "removes it"
+)
+_OF_SQLITE_LOG = dict.fromkeys(("reopened", "many_files", "metadata"), _KEPT_OPEN) | {
+    "sync": f"{_TRANSACTIONS}, each of which waits for the device; with PRAGMA synchronous=NORMAL "
+    "only checkpoints wait, and a larger PRAGMA wal_autocheckpoint makes fewer of them",
+}
+OF_SQLITE = {"sqlite": _OF_SQLITE, SQLITE_LOG: _OF_SQLITE | _OF_SQLITE_LOG}
 _FILL_SQLITE = (
     "bind values to one prepared statement (executemany), insert in the order of the key, and make "
     "indexes after the rows"
@@ -134,4 +146,4 @@ MADE_BEFORE = {
 def whose(library: str, advised: str) -> str:
     """By what to look up advice: what is known of the case, before the library of the file, but for
     SQLite's."""
-    return library if library == "sqlite" else advised or library
+    return library if library in OF_SQLITE else advised or library

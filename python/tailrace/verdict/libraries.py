@@ -12,6 +12,8 @@ from tailrace.verdict.requests import KINDS
 _NETCDF = (".nc", ".nc4", ".cdf", ".netcdf")
 _HDF5 = (".h5", ".hdf5", ".hdf", ".cgns", ".he5")
 _SQLITE = (".sqlite", ".sqlite3", ".gpkg")
+# Of a database whose changes go to a log first (PRAGMA journal_mode=WAL).
+SQLITE_LOG = "sqlite, log"
 
 # By library: how its file's name begins, and its functions, where it is linked statically.
 _ON_THE_WAY = {
@@ -51,6 +53,14 @@ def library_of(path: bytes | str, layer: str, mpiio_ns: int) -> str:
     if name.endswith(_SQLITE):
         return "sqlite"
     return "mpiio" if mpiio_ns else layer
+
+
+def by_log(library: str, paths: Any, file: int) -> str:
+    """SQLITE_LOG instead of SQLite where `file`, a row of `paths`, is a database with a log beside
+    it, or that log."""
+    database = bytes(paths[file]).removesuffix(b"-wal").removesuffix(b"-shm")
+    logged = library == "sqlite" and database + b"-wal" in (bytes(path) for path in paths)
+    return SQLITE_LOG if logged else library
 
 
 def content_of(path: bytes | str) -> str:

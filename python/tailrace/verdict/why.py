@@ -61,6 +61,7 @@ from tailrace.verdict.cause import (
 from tailrace.verdict.evidence import Evidence, Finding, Kind
 from tailrace.verdict.failures import failing
 from tailrace.verdict.flushes import flushed_by_library, flushes
+from tailrace.verdict.libraries import by_log
 from tailrace.verdict.modules import are_modules
 from tailrace.verdict.names_of_files import (
     in_names,
@@ -157,7 +158,7 @@ def _library(evidence: Evidence, cause: Cause) -> str:
     most of the time is."""
     files = evidence.files
     file = _most(evidence, KINDS) if cause.file is None else cause.file
-    library = evidence.library_in(file)
+    library = by_log(evidence.library_in(file), files["path"], file)
     ways = mpiio_ways(evidence.columns["functions"])
     way = max(ways, key=lambda way: ways[way])
     shared = int(files["mpiio_ns"][file]) > 0 and int(files["ranks"][file]) > 1
