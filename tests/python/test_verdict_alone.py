@@ -3,7 +3,10 @@ all use alike. Every run is built by arithmetic."""
 
 from __future__ import annotations
 
-from .columns import MILLISECOND, SECOND, Interval, open_close, read
+from tailrace.verdict.evidence import Evidence
+from tailrace.verdict.headline import judge
+
+from .columns import MILLISECOND, SECOND, Interval, open_close, read, write
 from .test_verdict_who import own, program, who
 
 MODULES = [b"/lib/module.%d.so" % number for number in range(6)]
@@ -46,3 +49,22 @@ def test_several_files_of_one_rank_make_no_straggler_either():
     alone = [*tables, open_close(2700 * MILLISECOND, b"/run/fluid.case", 13)]
     said = who(program([*of_modules(100), *alone], of_modules(100)))
     assert said == "rank 0 opens fluid.case alone while the other rank waits"
+
+
+def test_a_rank_that_is_slow_at_one_call_is_said_to_be_slow_there():
+    """100 writes of 10 ms each to a file of its own, and beside them a few to a log, which take 4 s
+    on rank 2: 5 s instead of 1 s. Of 101 calls one is few, of 110 ten are not."""
+    told = "rank 2 takes 5.00 times as long as the others for as many writes"
+    of_log = {1: f"{told}, most of it in 1 of them (log.2)", 10: told}
+    for calls, said in of_log.items():
+        rows = [
+            [
+                write(SECOND, own(rank), 10**8, 100),
+                write(MILLISECOND + 4 * SECOND * (rank == 2), b"/run/log.%d" % rank, 10, calls),
+            ]
+            for rank in range(4)
+        ]
+        assert who(program(*rows)) == said
+        findings = judge(Evidence(program(*rows).columns())).findings
+        (advice,) = [finding.advice for finding in findings if finding.code == "straggler"]
+        assert advice.startswith("run it again") == (calls == 1)

@@ -116,6 +116,7 @@ ADVICE: dict[str, dict[str, str]] = {
     "uneven_calls": {"": "merge this rank's calls into larger ones, as the others do"},
     "straggler": {
         "": "compare node and cores with the others'",
+        "few": "run it again: so few calls may have waited by chance; else look at what they use",
         "moving": "compare node, cores and open flags (O_SYNC, O_DIRECT) with the others'",
         "direct": "with O_DIRECT, which the others do not use, each request waits for the device: "
         "keep several under way (aio_write, aio_read, io_uring), or open without it",
@@ -494,7 +495,5 @@ def advice(code: str, library: str = "", mpi: str = "") -> str:
     """`mpi`: as the trace names the MPI library."""
     if code in (of_sqlite := OF_SQLITE.get(library, {})):
         return of_sqlite[code]
-    words = ADVICE.get(code, {})
-    if "Open MPI" in mpi:
-        words = words | ADVICE_OPEN_MPI.get(code, {})
+    words = ADVICE.get(code, {}) | (ADVICE_OPEN_MPI.get(code, {}) if "Open MPI" in mpi else {})
     return words.get(library, words.get("", ""))

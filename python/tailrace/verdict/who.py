@@ -421,8 +421,22 @@ def _straggler(evidence: Evidence, use: RankUse, culprits: Culprits) -> Unevenne
         facts += ", without waiting for a processor"
     advised = "moving" if culprits.kind in (*MOVING_KINDS, "sync") else ""
     advised = "shared" if culprits.kind == "write" and not alone else advised
-    advised = how or advised
+    few = _few_slow_calls(evidence, culprits.kind, slowest) if len(slow) == 1 and not how else ""
+    text, advised = text + few, how or ("few" if few else advised)
     return Unevenness(Kind.STRAGGLER, text, facts, None, tuple(map(int, slow)), advised)
+
+
+def _few_slow_calls(evidence: Evidence, kind: str, rank: int) -> str:
+    """`, most of it in 1 of them (in.dat)`, where most of the rank's time goes to one file, and few
+    of its calls do: it is not slow at all of them. Else empty."""
+    table = evidence.file_rank
+    calls, times = (np.asarray(table[name]) for name in (KINDS[kind][0], f"{kind}_ns"))
+    rows = np.flatnonzero((np.asarray(table["rank"]) == rank) & (calls > 0))
+    row = int(rows[times[rows].argmax()])
+    many = COMPARABLE_CALLS * calls[row] > calls[rows].sum()
+    if many or 2 * times[row] < times[rows].sum():
+        return ""
+    return f", most of it in {calls[row]:,} of them ({evidence.name_of([], table['file'][row])})"
 
 
 def _turns_on_file(evidence: Evidence) -> Unevenness | None:
