@@ -1,5 +1,6 @@
 """Python programs whose cause is a habit: habits.py NAME DIRECTORY."""
 
+import dbm.dumb
 import gzip
 import json
 import logging
@@ -31,6 +32,19 @@ def look_and_open():
             part = Path(f"part.{i}")
             if part.exists() and part.is_file() and not part.is_symlink() and part.stat().st_size:
                 os.close(os.open(part, os.O_RDONLY))
+
+
+def keys():
+    """What shelve takes where nothing better is installed opens its files for each key."""
+    with dbm.dumb.open("state", "c") as state:
+        for i in range(4000):
+            state[str(i)] = b"value"
+
+
+def open_for_each():
+    for _ in range(4000):
+        with Path("state.dat").open("ab") as state:
+            state.write(b"value")
 
 
 def archive():

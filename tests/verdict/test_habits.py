@@ -51,6 +51,15 @@ def test_who_looks_before_each_use_is_not_told_to_wait_for_a_notice(name: str, t
     assert "without looking first" in found.advice and "inotify" not in found.advice, said(run)
 
 
+@pytest.mark.parametrize(("name", "dumb"), [("keys", True), ("open_for_each", False)])
+def test_who_keeps_a_database_open_is_not_told_to(name: str, dumb: bool, tmp_path: Path):
+    """Each of 4,000 keys is written to state.dat, and to state.dir, each opened for it."""
+    run = ran(name, tmp_path)
+    (found,) = [finding for finding in run.findings if finding.code == "reopened"]
+    assert ("opens its files again for each key" in found.advice) == dumb, said(run)
+    assert ("keep it open" in found.advice) != dumb, said(run)
+
+
 def test_an_archive_is_compressed_between_reads(tmp_path: Path):
     run = ran("archive", tmp_path)
     assert re.search(r"reads of \d+ files \(compressing, or what else", run.headline), said(run)

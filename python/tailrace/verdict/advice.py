@@ -165,6 +165,7 @@ ADVICE: dict[str, dict[str, str]] = {
     },
     "reopened": {
         "": "open the file once, keep it open, and flush where a reader needs it",
+        "dumb": "use sqlite3 or dbm.gnu: Python's dbm.dumb opens its files again for each key",
         "read": "open the file once and keep it open, or read it once and keep in memory what it "
         "holds",
         "or anew": "open the file once, keep it open, and flush where a reader needs it; where all "

@@ -18,11 +18,15 @@ def are_modules(evidence: Evidence) -> np.ndarray:
     """For each file whether Python looks for it when it imports. Other programs that come to such
     files, as tar does, come to them as to any others."""
     paths = evidence.files["path"]
-    meta = evidence.columns["meta"]
-    if not _PYTHON.search(base_name(meta.get("exe") or meta.get("program", ""))):
+    if not is_python(evidence):
         return np.zeros(len(paths), dtype=bool)
     modules = np.asarray([bool(_MODULE.search(bytes(path))) for path in paths], dtype=bool)
     return modules & ~_are_installed(evidence)
+
+
+def is_python(evidence: Evidence) -> bool:
+    meta = evidence.columns["meta"]
+    return bool(_PYTHON.search(base_name(meta.get("exe") or meta.get("program", ""))))
 
 
 def _are_installed(evidence: Evidence) -> np.ndarray:

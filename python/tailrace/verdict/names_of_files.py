@@ -20,7 +20,7 @@ from tailrace.verdict.cause import (
     where_of,
 )
 from tailrace.verdict.evidence import Evidence, Kind
-from tailrace.verdict.modules import are_modules, imports
+from tailrace.verdict.modules import are_modules, imports, is_python
 from tailrace.verdict.off_path import moved_by_processes
 from tailrace.verdict.places import Places
 from tailrace.verdict.requests import (
@@ -365,11 +365,23 @@ def _opened_again(evidence: Evidence, rows: np.ndarray, facts: str) -> Cause:
             opens = f"{use.calls('open'):,} times"
             text = f"{name} {verb} written anew {times:,} times, and opened {opens} for that"
         return Cause(Kind.REOPENED, text, facts, only_row(rows), advised="anew")
+    if _are_of_dumb(evidence, rows):
+        return Cause(Kind.REOPENED, text, facts, only_row(rows), advised="dumb")
     # it may have been made before it was read
     advised = "" if use.calls("write") >= SELDOM_WRITTEN * use.calls("open") else "read"
     if not advised and np.all(np.asarray(evidence.files["writes_begin"])[rows] < 0):
         advised = "or anew"  # where a stream's writes lie is not known
     return Cause(Kind.REOPENED, text, facts, only_row(rows), advised=advised)
+
+
+def _are_of_dumb(evidence: Evidence, rows: np.ndarray) -> bool:
+    """Python's dbm.dumb, which shelve takes where nothing better is installed, keeps data in
+    NAME.dat and where they lie in NAME.dir, and opens both again for each key."""
+    paths = {bytes(path) for path in evidence.files["path"]}
+    names = [bytes(evidence.files["path"][row]) for row in rows]
+    both = (name[:-4] + end in paths for name in names for end in (b".dat", b".dir"))
+    ends = all(name.endswith((b".dat", b".dir")) for name in names)
+    return ends and all(both) and is_python(evidence)
 
 
 def _written_anew(evidence: Evidence, rows: np.ndarray) -> int:
