@@ -4,7 +4,7 @@ servers.
 Who waits in Open MPI looks for messages all the time and keeps its processor, unless its node has
 more ranks than cores: then it yields after each look, as MPICH always does. What a model says of
 ranks that wait for nobody is right for those that yield
-(docs/decisions/0052-who-waits-keeps-its-processor.md).
+(docs/decisions/0051-who-waits-keeps-its-processor.md).
 """
 
 from __future__ import annotations
