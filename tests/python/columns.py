@@ -390,6 +390,7 @@ def _pattern(noun: str, intervals: list[Interval]) -> dict[str, int]:
         **{f"{noun}_{name}": sum(i.steps[k] for i in intervals) for name, k in steps},
         f"{noun}_small": sum(i.calls for i in small),
         f"{noun}_small_ns": sum(i.length_ns for i in small),
+        f"{noun}_empty": sum(i.calls for i in intervals if not i.size),
         f"{noun}_begin": min((begin for begin, _ in known), default=-1),
         f"{noun}_end": max((end for _, end in known), default=-1),
     }

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
+import tailrace
 from tests.python.bench_runs import CACHE, Bench, built
 from tests.testbed.conftest import Mounted
 
@@ -43,3 +46,23 @@ def test_every_byte_of_four_ranks(
         found["bytes_read"] > 0 and not found["differences"]
         for found in run["verification"]["passes"]
     )
+
+
+def test_reads_where_a_classic_file_ends_belong_to_writing(
+    built: object, mounted: Mounted, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """netCDF looks for each page before it fills it. The file system answers once all that was
+    written has arrived, as another node may have made the file longer."""
+    monkeypatch.setenv("TAILRACE_CACHE", str(CACHE))
+    for key, value in mounted.environment.items():
+        monkeypatch.setenv(key, value)
+    monkeypatch.chdir(tmp_path)
+    bench = Bench(built[0], mounted.here, built[1])
+    bench.need("serial", "netcdf3")
+    options = ("--method", "serial", "--format", "netcdf3", "--set", "steps=1", "--capture")
+    bench.answer("wrf", "--size", "small", *options, ranks=2)
+    [trace] = tmp_path.rglob("*.tailrace")
+    said = [found.finding for found in tailrace.open(trace).findings]
+    assert any("reads that find nothing" in each and "has arrived" in each for each in said)
+    assert any(each.startswith("rank 0 writes") for each in said)
+    assert not any("rank 0 reads" in each for each in said)

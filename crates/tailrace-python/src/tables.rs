@@ -194,13 +194,14 @@ type PatternColumn = (&'static str, fn(&Pattern) -> i64);
 /// How "reads" or "writes" lie in the files; `_begin` and `_end` are −1 where
 /// the offset of any call is not known.
 fn patterns(columns: &Bound<'_, PyDict>, noun: &str, rows: &[Pattern]) -> PyResult<()> {
-    let counts: [PatternColumn; 8] = [
+    let counts: [PatternColumn; 9] = [
         ("consecutive", |row| row.consecutive as i64),
         ("forward", |row| row.forward as i64),
         ("backward", |row| row.backward as i64),
         ("unaligned", |row| row.unaligned as i64),
         ("small", |row| row.small as i64),
         ("small_ns", |row| row.small_time),
+        ("empty", |row| row.empty as i64),
         ("begin", |row| row.reach().map_or(-1, |(begin, _)| begin)),
         ("end", |row| row.reach().map_or(-1, |(_, end)| end)),
     ];

@@ -15,7 +15,7 @@ use crate::steps::Access;
 
 pub use crate::accounts::longest::Span;
 pub use crate::accounts::pairs::Again;
-pub use crate::accounts::patterns::Pattern;
+pub use crate::accounts::pattern::Pattern;
 pub use crate::accounts::places::{PlaceAccount, PlaceTally};
 pub use crate::accounts::routines::{AgainRank, RoutineAccount, RoutineRank};
 pub use crate::accounts::stretches::RoutinePhase;

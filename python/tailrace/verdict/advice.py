@@ -7,6 +7,7 @@ from tailrace.verdict.advice_libraries import (
     OF_CALLS_BETWEEN,
     OF_SHARED_FILES,
     OF_SQLITE,
+    OF_WAITING_REQUESTS,
     SIEVE_OF_HDF5,
     SYNCHRONISED_BY,
 )
@@ -277,7 +278,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "large ones, or open without it",
         "reads": "read larger pieces, or have the system read ahead: posix_fadvise with "
         "POSIX_FADV_WILLNEED",
-        **OF_SHARED_FILES,
+        **OF_WAITING_REQUESTS,
         "mpiio": "use collective calls with a file view: MPI_File_set_view, MPI_File_write_all or "
         "MPI_File_read_all",
         "collective": _COLLECTIVE,
@@ -437,9 +438,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "room": "give the trace more room: a directory on a larger file system with --raw-dir, or "
         "a larger limit on the size of files (ulimit -f)",
     },
-    "other_threads": {
-        "": "compare with MPI called by one thread of each rank, whose efficiencies can be told"
-    },
+    "other_threads": {"": "compare with a run in which one thread of each rank calls MPI"},
     "overlapped_io": {"": "if the main thread waits for it: give it other work meanwhile"},
     "streams": {
         "": "print less, or into a file",

@@ -29,6 +29,12 @@ OF_SHARED_FILES = {
     "mpiio, consecutive": f"gather in memory, and write or read more per call: {NEXT}",
 }
 
+OF_WAITING_REQUESTS = OF_SHARED_FILES | {
+    "end": "remember how far the file reaches, and do not read there",
+    "end of netcdf": "netCDF reads each page of a classic file before it fills it: larger pages "
+    "(bufrsizehint of nc__create, bufrsize of nf90_create: 4194304), or netCDF-4",
+}
+
 # However little has changed.
 FLUSH_HDF5 = (
     "call H5Fflush and H5Dflush less often: each writes all that has changed, and the file's tables"

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tailrace.verdict.at_the_end import belong_to_writing
 from tailrace.verdict.evidence import Evidence, RankUse
 from tailrace.verdict.requests import KINDS
 
@@ -32,9 +33,12 @@ def find_culprits(evidence: Evidence) -> Culprits | None:
         return None
     excess = {kind: _excess_ns(evidence.by_rank(kind), ranks) for kind in KINDS}
     kind = max(excess, key=lambda kind: excess[kind])
+    of_ranks = evidence.rows_of_ranks(ranks.tolist())
+    if kind == "read" and belong_to_writing(evidence, of_ranks):
+        kind = "write"
     table = evidence.file_rank
     calls, times = (np.asarray(table[name]) for name in (KINDS[kind][0], f"{kind}_ns"))
-    rows = [row for row in evidence.rows_of_ranks(ranks.tolist()) if calls[row]]
+    rows = [row for row in of_ranks if calls[row]]
     moved = {"read": "bytes_read", "write": "bytes_written"}.get(kind)
     work = np.asarray(table[moved])[rows] if moved else calls[rows]
     more_work = _beyond_others(evidence, rows, np.asarray(table[moved]) if moved else calls)

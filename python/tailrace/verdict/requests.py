@@ -109,6 +109,8 @@ MANY_REQUESTS = 1000
 MIXED = 0.1
 # With so many more calls than bytes, nearly all of them move none.
 MANY_EMPTY = 10
+# A page cache takes a small request in microseconds: one that takes this waits for a device.
+WAITING_NS = 100_000
 # A synchronisation of so much takes longer for its bytes than for its call: at 1 GB/s, 4 ms.
 LARGE_SYNC_BYTES = 4_000_000
 # A lock that nobody else holds is granted in microseconds: one that takes this long was waited for.
@@ -142,7 +144,8 @@ class Use(NamedTuple):
         return self.sums[moved_column(kind)] if kind in MOVING_KINDS else 0
 
     def pattern(self, kind: str, name: str) -> int:
-        """A count of reads or of writes: consecutive, forward, backward, unaligned, small."""
+        """A count of reads or of writes: consecutive, forward, backward, unaligned, small,
+        empty."""
         return self.sums[f"{KINDS[kind][0]}_{name}"]
 
     def gathered(self, kind: str) -> int:
@@ -172,7 +175,7 @@ class Use(NamedTuple):
 PATTERN_COLUMNS = tuple(
     f"{noun}_{name}"
     for noun in ("reads", "writes")
-    for name in ("consecutive", "forward", "backward", "unaligned", "small", "small_ns")
+    for name in ("consecutive", "forward", "backward", "unaligned", "small", "small_ns", "empty")
 )
 BUFFERED_COLUMNS = (
     *("buffered_reads", "buffered_writes", "buffered_bytes_read", "buffered_bytes_written"),

@@ -31,6 +31,7 @@ so (tests/python/test_verdict_why.py has for each a case where it is, and one wh
 | asked for m bytes, n are moved          | file system moves 1.5 × what MPI-IO calls were asked  |
 | reads jump back and forth; go backward  | a fifth goes back, a fifth forward, less than half on;|
 |                                         | half goes back                                        |
+| n reads that find nothing, x each: …     | see at_the_end.py                                     |
 | n small requests that take x each       | less than 64 KiB, at least 0.1 ms with a processor    |
 | n small requests                        | less than 64 KiB, and at least a thousand of them     |
 | m prints in n requests                  | the same, of what a buffer of stdio gathered: m > n   |
@@ -47,6 +48,7 @@ from tailrace.names import base_name
 from tailrace.units import byte_count, count, nanoseconds, percent, to_seconds
 from tailrace.verdict.advice import advice
 from tailrace.verdict.advice_libraries import whose
+from tailrace.verdict.at_the_end import end_is_asked
 from tailrace.verdict.by_path import moved_for_mpiio
 from tailrace.verdict.cause import (
     CAUSE_SHARE,
@@ -78,6 +80,7 @@ from tailrace.verdict.requests import (
     MANY_REQUESTS,
     METADATA_KINDS,
     MOSTLY_SMALL,
+    WAITING_NS,
     Use,
     calls_of,
     calls_of_functions,
@@ -100,8 +103,6 @@ from tailrace.verdict.slow_file import slow_file
 NOTABLE_SHARE = 0.02
 # Of STDIO, but without a stream that would have a buffer.
 DESCRIPTOR_PRINTS = ("dprintf", "vdprintf", "__dprintf_chk", "__vdprintf_chk")
-# A page cache takes a small request in microseconds: one that takes this waits for a device.
-WAITING_NS = 100_000
 # Who calls them has told the system what it will read.
 READ_AHEAD = ("posix_fadvise", "posix_fadvise64")
 # They take RWF_SYNC and RWF_DSYNC.
@@ -254,18 +255,8 @@ def _locks(evidence: Evidence) -> Cause:
 
 
 def _moving(evidence: Evidence, kind: str) -> Cause:
-    checks = [
-        failing,
-        _modules,
-        read_at_each_open,
-        flushed_by_library,
-        jumping,
-        read_again,
-        amplified,
-        written_again,
-        flushes,
-    ]
-    checks += [whole_files, _small_ones]
+    checks = [failing, _modules, read_at_each_open, flushed_by_library, end_is_asked, jumping]
+    checks += [read_again, amplified, written_again, flushes, whole_files, _small_ones]
     found = (cause for check in checks if (cause := check(evidence, kind)) is not None)
     return next(found, None) or slow_file(evidence, kind)
 

@@ -5,6 +5,7 @@ pub(crate) mod levels;
 pub(crate) mod longest;
 mod made;
 pub(crate) mod pairs;
+pub(crate) mod pattern;
 pub(crate) mod patterns;
 pub(crate) mod places;
 pub(crate) mod routines;

@@ -1,7 +1,6 @@
 //! How the reads and the writes of a location lie in its files: one after another or not, how far
 //! they reach, how large they are.
 
-use std::cmp::Ordering;
 use std::mem;
 
 use hashbrown::HashMap;
@@ -9,83 +8,11 @@ use tailrace_trace::Columns;
 use tailrace_trace::event::{FileCall, FileKind, Layer, Part, Shape};
 use tailrace_trace::tables::Window;
 
+use crate::accounts::pattern::{BLOCK_BYTES, Pattern};
 use crate::steps::{Access, Line};
 
-/// Requests below this size are small: they cost more by their number than by their bytes.
-const SMALL_BYTES: u64 = 64 * 1024;
 /// Fewer calls at the same distance are placed one by one.
 const FEW: usize = 4;
-/// The unit in which a system's page cache, and most file systems, hold a file.
-const BLOCK_BYTES: i64 = 4096;
-
-/// The reads, or the writes, of a file by one rank or all. Calls without a known offset (what is
-/// appended, or of pipes) are only in `small`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Pattern {
-    /// Calls that begin where the one before of the same location ended, after that, or before.
-    pub consecutive: u64,
-    pub forward: u64,
-    pub backward: u64,
-    /// Calls that do not begin at a multiple of [`BLOCK_BYTES`].
-    pub unaligned: u64,
-    /// Calls of less than [`SMALL_BYTES`], and the time in them.
-    pub small: u64,
-    pub small_time: i64,
-    /// Calls that moved bytes at no known offset.
-    pub nowhere: u64,
-    /// The first byte touched, and the one after the last, of what is known.
-    touched: Option<(i64, i64)>,
-}
-
-impl Pattern {
-    pub(crate) fn add(&mut self, other: &Self) {
-        self.consecutive += other.consecutive;
-        self.forward += other.forward;
-        self.backward += other.backward;
-        self.unaligned += other.unaligned;
-        self.small += other.small;
-        self.small_time += other.small_time;
-        self.nowhere += other.nowhere;
-        if let Some((begin, end)) = other.touched {
-            self.stretch(begin, end);
-        }
-    }
-
-    /// The first byte touched, and the one after the last; `None` where the offset of any call is
-    /// not known: it may lie beyond.
-    pub fn reach(&self) -> Option<(i64, i64)> {
-        self.touched.filter(|_| self.nowhere == 0)
-    }
-
-    fn stretch(&mut self, begin: i64, end: i64) {
-        let (low, high) = self.touched.unwrap_or((begin, end));
-        self.touched = Some((low.min(begin), high.max(end)));
-    }
-
-    fn calls(&mut self, calls: u64, time: i64, bytes: u64) {
-        if bytes < SMALL_BYTES {
-            self.small += calls;
-            self.small_time += time;
-        }
-    }
-
-    /// The first call is consecutive: it has none before it.
-    #[inline]
-    fn place(&mut self, begin: i64, bytes: u64, before: Option<i64>) {
-        *self.of_order(begin.cmp(&before.unwrap_or(begin))) += 1;
-        self.unaligned += u64::from(begin % BLOCK_BYTES != 0);
-        self.stretch(begin, begin.saturating_add_unsigned(bytes));
-    }
-
-    /// Calls that begin where the one before ended, after that, or before.
-    fn of_order(&mut self, order: Ordering) -> &mut u64 {
-        match order {
-            Ordering::Equal => &mut self.consecutive,
-            Ordering::Greater => &mut self.forward,
-            Ordering::Less => &mut self.backward,
-        }
-    }
-}
 
 /// A file's patterns, and where calls ended.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -357,6 +284,7 @@ impl Patterns {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::accounts::pattern::SMALL_BYTES;
 
     fn stays(distance: Option<i64>, bytes: u64, way: usize) -> Use {
         Use { track: 0, distance, bytes, way: Some(way), turn: Turn::Stays }
@@ -393,6 +321,7 @@ mod tests {
         let [_, writes] = track.patterns;
         let found = (writes.reach(), writes.consecutive, writes.nowhere, writes.small);
         assert_eq!(found, (None, 0, 1, 2));
+        assert_eq!(writes.empty, 1);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use hashbrown::HashMap;
 use tailrace_trace::columns::ColumnShape;
 use tailrace_trace::event::{Buffered, Layer, Operation, Part};
 
-use crate::accounts::patterns::Pattern;
+use crate::accounts::pattern::Pattern;
 use crate::accounts::places::Places;
 use crate::steps::{Access, Line, Step, Sum};
 

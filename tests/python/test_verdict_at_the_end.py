@@ -1,0 +1,52 @@
+"""Reads that find nothing where a file ends that their rank writes: the price of writing, and not
+reading. Runs built by arithmetic."""
+
+import pytest
+
+from tailrace.verdict.evidence import Evidence, Finding
+from tailrace.verdict.headline import judge
+
+from .columns import MILLISECOND, SECOND, Program, mpi, read, useful, write
+
+OUT = b"/run/wrfout.nc"
+PAGES, PAGE = 2000, 8192
+
+
+def classic(found: int = 0, each_ns: int = MILLISECOND, to: bytes = OUT) -> list[Finding]:
+    """After a second of computing rank 0 writes 2,000 pages in half a second, and reads as often,
+    `found` bytes in all; the other rank computes a second and waits."""
+    reading = PAGES * each_ns
+    writes = write(SECOND // 2, to, PAGES * PAGE, PAGES)
+    rows = [
+        [useful(SECOND), writes, read(reading, OUT, found, PAGES)],
+        [useful(SECOND), mpi(SECOND // 2 + reading)],
+    ]
+    in_files = SECOND // 2 + reading
+    even = SECOND + in_files // 2
+    program = Program(rows, SECOND + in_files, even, SECOND)
+    return judge(Evidence(program.columns())).findings
+
+
+def test_who_reads_where_its_own_file_ends_writes():
+    first, *others = classic()
+    assert first.finding == "rank 0 writes wrfout.nc alone while the other rank waits"
+    (said,) = (found for found in others if found.code == "slow_small_requests")
+    assert said.finding == (
+        "2,000 reads that find nothing, 1.00 ms each: where wrfout.nc ends, they wait until what"
+        " was written has arrived"
+    )
+    assert "nc__create" in said.advice
+    assert said.evidence.startswith("2,000 writes of 8.19 kB")
+
+
+@pytest.mark.parametrize(
+    "run",
+    [
+        classic(found=PAGES * PAGE),
+        classic(to=b"/run/other.nc"),
+        classic(each_ns=MILLISECOND // 1000),
+    ],
+    ids=["they find pages", "another file is written", "they return at once"],
+)
+def test_it_is_not_said_of_other_reads(run: list[Finding]):
+    assert not any("has arrived" in found.finding for found in run)
