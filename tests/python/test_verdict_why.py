@@ -17,7 +17,7 @@ MB = 10**6
 
 
 def first(
-    *calls: Interval, layers: dict[str, int] | None = None, program: str = "/opt/model"
+    *calls: Interval, layers: dict[str, int] | None = None, program: str = "/opt/model", **meta: str
 ) -> Finding:
     """The only finding of four ranks that compute 4 s and then make these calls all at once."""
     length = sum(call.length_ns for call in calls)
@@ -25,7 +25,7 @@ def first(
     end = 4 * SECOND + length
     run = Program(rows, end, end, 4 * SECOND, layers=layers or {})
     columns = run.columns()
-    columns["meta"] = columns["meta"] | {"exe": program}
+    columns["meta"] = columns["meta"] | {"exe": program} | meta
     (found,) = judge(Evidence(columns)).findings
     return found
 

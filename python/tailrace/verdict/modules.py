@@ -1,6 +1,7 @@
 """Files that Python looks for when it imports: the interpreter's, and no data of the program."""
 
 import re
+from itertools import takewhile
 
 import numpy as np
 
@@ -10,6 +11,8 @@ from tailrace.verdict.cause import CAUSE_SHARE, Cause, part_of_io
 from tailrace.verdict.evidence import Evidence, Kind
 from tailrace.verdict.requests import METADATA_KINDS, sum_use
 
+# Of `python -m`.
+FOR_DATA = (["compileall"], ["py_compile"], ["zipapp"])
 _PYTHON = re.compile("python|pypy", re.IGNORECASE)
 _MODULE = re.compile(rb"\.pyc?$|/__pycache__/|/(site|dist)-packages(/|$)|/lib/python3[^/]*(/|$)")
 
@@ -18,7 +21,7 @@ def are_modules(evidence: Evidence) -> np.ndarray:
     """For each file whether Python looks for it when it imports. Other programs that come to such
     files, as tar does, come to them as to any others."""
     paths = evidence.files["path"]
-    if not is_python(evidence):
+    if not is_python(evidence) or _takes_modules_for_data(evidence):
         return np.zeros(len(paths), dtype=bool)
     modules = np.asarray([bool(_MODULE.search(bytes(path))) for path in paths], dtype=bool)
     return modules & ~_are_installed(evidence)
@@ -27,6 +30,13 @@ def are_modules(evidence: Evidence) -> np.ndarray:
 def is_python(evidence: Evidence) -> bool:
     meta = evidence.columns["meta"]
     return bool(_PYTHON.search(base_name(meta.get("exe") or meta.get("program", ""))))
+
+
+def _takes_modules_for_data(evidence: Evidence) -> bool:
+    """Whether the program is one that comes with Python to compile or pack sources."""
+    words = evidence.columns["meta"].get("command", "").split("\x1f")
+    options = list(takewhile(lambda word: word.startswith("-"), words[1:]))
+    return options[-1:] == ["-m"] and words[len(options) + 1 :][:1] in FOR_DATA
 
 
 def _are_installed(evidence: Evidence) -> np.ndarray:
