@@ -1,7 +1,8 @@
-/* filters.c: for how long the main thread is in the filters through which HDF5 writes chunks.
+/* filters.c: for how long the main thread is in the filters through which HDF5 writes and reads
+ * chunks.
  *
- * A chunk is filtered as a whole before it is written, with no other call in between: without this
- * it looks like computation. A filter reaches HDF5 as a structure that has its function: each that
+ * A chunk is filtered as a whole before it is written, or when it was read, with no other call in
+ * between: without this it looks like computation. A filter reaches HDF5 as a structure that has its function: each that
  * HDF5 has itself, that is registered, or that HDF5 loads as a plugin gets a structure from here
  * (mpi/bind.c), whose function calls the filter's. So does a program that holds HDF5 where it calls
  * zlib's compress2. All is measured and summed, and no call is recorded.
@@ -44,7 +45,7 @@ static struct filter {
     int id;
     filter_function real;
     struct filter_class class; /* as HDF5 sees it */
-    struct sums done, before;
+    struct sums done[FILTERS_WAYS], before[FILTERS_WAYS];
 } filters[FILTERS] = {[ZLIB] = {.id = DEFLATE_ID}};
 static unsigned registered = REGISTERED;
 static bool inside; /* the main thread: a filter may call zlib */
@@ -65,9 +66,8 @@ static uint64_t begin(void)
     return clock_now();
 }
 
-static void end(unsigned number, uint64_t begun, size_t taken, size_t made)
+static void end(struct sums *done, uint64_t begun, size_t taken, size_t made)
 {
-    struct sums *done = &filters[number].done;
     if (!begun)
         return;
     inside = false;
@@ -95,19 +95,21 @@ int tailrace_compress2(unsigned char *made, unsigned long *made_bytes, const uns
 {
     uint64_t begun = begin();
     int result = real.compress2(made, made_bytes, taken, bytes, level);
-    end(ZLIB, begun, bytes, *made_bytes);
+    end(&filters[ZLIB].done[FILTERS_WRITE], begun, bytes, *made_bytes);
     return result;
 }
 
 /* --- Filters --- */
 
-/* A filter that gives nothing did not make the chunk smaller: it is written as it was. */
+/* A filter that gives nothing did not make the chunk smaller, which is written as it was; or could
+ * not read it. */
 static size_t filtered(unsigned number, unsigned flags, size_t count, const unsigned *values,
                        size_t bytes, size_t *room, void **buffer)
 {
-    uint64_t begun = flags & REVERSE ? 0 : begin();
+    enum filters_way way = flags & REVERSE ? FILTERS_READ : FILTERS_WRITE;
+    uint64_t begun = begin();
     size_t made = filters[number].real(flags, count, values, bytes, room, buffer);
-    end(number, begun, bytes, made ? made : bytes);
+    end(&filters[number].done[way], begun, bytes, made ? made : bytes);
     return made;
 }
 
@@ -197,7 +199,7 @@ plugin_function filters_plugin(plugin_function tells)
 void filters_begin(void)
 {
     for (unsigned i = 0; i < FILTERS; i++)
-        filters[i].before = filters[i].done;
+        memcpy(filters[i].before, filters[i].done, sizeof filters[i].before);
 }
 
 static struct sums since(const struct sums *now, const struct sums *before)
@@ -220,12 +222,12 @@ static size_t spell(char *text, size_t room, const struct sums *sums, int id)
 
 /* Of each that was called since the run's begin: ns, calls, bytes before and after, and its number
  * where it is not zlib. */
-bool filters_spell(char *text, size_t room)
+bool filters_spell(enum filters_way way, char *text, size_t room)
 {
     size_t bytes = 0;
     for (unsigned i = 0; i < FILTERS; i++) {
         char told[META_VALUE_BYTES];
-        struct sums sums = since(&filters[i].done, &filters[i].before);
+        struct sums sums = since(&filters[i].done[way], &filters[i].before[way]);
         size_t more = sums.calls ? spell(told, sizeof told, &sums, filters[i].id) : 0;
         if (!more || bytes + 1 + more >= room)
             continue;

@@ -141,6 +141,7 @@ static void describe_forked_child(int parent)
     remove_meta("usage_begin");
     remove_meta("usage_end");
     remove_meta("compressed");
+    remove_meta("decompressed");
     process.usage_ended = false;
     filters_begin();
 }

@@ -183,7 +183,8 @@ bool usage_spell_end(char *text, size_t room);
 bool usage_children_left(void);
 bool usage_spell_earlier(char *text, size_t room);
 
-/* --- filters.c: what HDF5's filters do to chunks that it writes. --- */
+/* --- filters.c: what HDF5's filters do to chunks that it writes or has read. --- */
+enum filters_way { FILTERS_WRITE, FILTERS_READ, FILTERS_WAYS };
 /* The function that ours calls, once it was `target`. */
 #define HIDDEN __attribute__((visibility("hidden")))
 typedef const void *(*plugin_function)(void); /* H5PLget_plugin_info */
@@ -197,7 +198,7 @@ void *filters_of_hdf5(void *filter_class) HIDDEN;
 /* What HDF5 shall call in its place. */
 plugin_function filters_plugin(plugin_function tells) HIDDEN;
 void filters_begin(void); /* the run */
-bool filters_spell(char *text, size_t room);
+bool filters_spell(enum filters_way way, char *text, size_t room);
 
 /* --- stolen.c: until now, by the host, of the processors that the thread may use. --- */
 uint64_t stolen_ns(void); /* 0 where nobody knows */

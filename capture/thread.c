@@ -300,8 +300,10 @@ void tailrace_mark_main(void)
 static void filters_end(void)
 {
     char text[FILTERS_VALUE_BYTES];
-    if (filters_spell(text, sizeof text))
+    if (filters_spell(FILTERS_WRITE, text, sizeof text))
         tailrace_meta("compressed", text);
+    if (filters_spell(FILTERS_READ, text, sizeof text))
+        tailrace_meta("decompressed", text);
 }
 
 void tailrace_usage_ends(void)

@@ -36,6 +36,26 @@ def test_its_share_is_said():
     assert "every rank" not in finding.advice and not finding.ranks
 
 
+def test_reading_is_told_apart_from_writing():
+    """Of 9.01 s zstd and zlib take 3 and 1 s to decompress what is read, and zlib 1 s to compress;
+    compress2 is zlib's in writing alone."""
+    read = "1000000000 3 27000000 96000000;3000000000 2 4000000 8000000 32015"
+    columns = ran("1000000000 3 96000000 27000000", decompressed=read)
+    both = {found.code: found for found in judge(Evidence(columns)).findings}
+    assert both["compression"].finding == "compressing by zlib takes 11.1 % of the run"
+    said = both["decompression"]
+    assert said.finding == "decompressing by zstd and zlib takes 44.4 % of the run"
+    assert said.evidence == (
+        "3.00 s in 2 calls of HDF5's filter zstd, one for each chunk: 4.00 MB became 8.00 MB; "
+        "1.00 s in 3 calls of HDF5's filter zlib, one for each chunk: 27.0 MB became 96.0 MB; it "
+        "counts as computation"
+    )
+    assert "cache that holds the chunks" in said.advice and not said.functions
+    unknown = ran("", decompressed="3000000000 2 4000000 8000000 300")
+    words = "what HDF5's filter 300 does to what is read takes 33.3 % of the run"
+    assert words in judge(Evidence(unknown)).headline
+
+
 def test_beside_file_calls_it_stands_alone():
     """7 s, of which zlib has 5, and 2 s of writing: of 9 s those are 55.6 and 22.2 %. It is no
     routine, of which all that it does could be said."""

@@ -116,8 +116,27 @@ def test_reading_through_a_filter_is_not_compressing(tmp_path: Path):
     program = in_c(tmp_path)
     written(program, "registered", tmp_path)
     (tmp_path / "trace").rename(tmp_path / "written")
-    run, _ = written(program, "read", tmp_path)
+    run, in_calls_s = written(program, "read", tmp_path)
     assert "compressed" not in run.columns["meta"]
+    told = map(int, run.columns["meta"]["decompressed"].split(" "))
+    time_ns, calls, _, after, number = told
+    assert (calls, after, number) == (1, 16_000_000, 300)
+    assert 0 < time_ns / 1e9 < in_calls_s
+
+
+def test_decompressing_what_is_read_again_is_no_computation(tmp_path: Path):
+    """Five times the same chunk, which is larger than HDF5's cache."""
+    program = in_python(tmp_path)
+    written(program, "deflate", tmp_path)
+    (tmp_path / "trace").rename(tmp_path / "written")
+    run, in_calls_s = written(program, "read", tmp_path)
+    (found,) = [finding for finding in run.findings if finding.code == "decompression"]
+    assert found.finding.startswith("decompressing by zlib takes "), run.headline
+    assert "in 5 calls of HDF5's filter zlib, one for each chunk" in found.evidence
+    assert "became 80.0 MB" in found.evidence
+    assert 0.5 * in_calls_s < found.gain_s < in_calls_s
+    assert "H5Pset_chunk_cache" in found.advice
+    assert "decompressing by zlib" in run.headline.lower()
 
 
 @LANGUAGES
@@ -128,7 +147,7 @@ def test_computing_before_a_data_set_without_a_filter_is_not_compressing(
     run, _ = written(language(tmp_path), kind, tmp_path)
     said = "\n".join([run.headline, *(f"{f.finding} {f.advice}" for f in run.findings)])
     assert "compressing" not in said
-    assert "compressed" not in run.columns["meta"]
+    assert not {"compressed", "decompressed"} & set(run.columns["meta"])
 
 
 def compressing(kind: str, folder: Path, *flags: str | Path) -> tuple[Run, float]:

@@ -422,7 +422,7 @@ fn what_the_kernel_counted_is_the_difference_of_end_and_begin() {
 }
 
 #[test]
-fn what_each_rank_compressed_stands_side_by_side() {
+fn what_each_rank_compressed_and_decompressed_stands_side_by_side() {
     let directory = tempfile::tempdir().unwrap();
     let both = "3000 2 96 27;7 1 5 5 32015";
     let said = [Some(both), None, Some("3000 2 96"), Some("5 1 8 a"), Some("3000 2 96 27;1")];
@@ -430,6 +430,7 @@ fn what_each_rank_compressed_stands_side_by_side() {
         let mut stream = Stream::rank(rank as u32, 5, 1000);
         if let Some(text) = said {
             stream.meta("compressed", text);
+            stream.meta("decompressed", "1 1 2 3");
         }
         stream.save(directory.path(), 0);
     }
@@ -437,6 +438,7 @@ fn what_each_rank_compressed_stands_side_by_side() {
     let meta = &trace.tables().meta;
     let whole = format!("{both},,,,");
     assert_eq!(meta["compressed"], whole, "what is not four numbers or five is none");
+    assert_eq!(meta["decompressed"], "1 1 2 3,,1 1 2 3,1 1 2 3,1 1 2 3");
 }
 
 #[test]

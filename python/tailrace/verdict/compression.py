@@ -1,11 +1,12 @@
-"""What HDF5's filters take. A chunk is filtered as a whole before it is written, with no call in
-between, so that capture measures the functions that do it (capture/filters.c): this is known, and
-no bound.
+"""What HDF5's filters take. A chunk is filtered as a whole before it is written, or when it was
+read, with no call in between, so that capture measures the functions that do it
+(capture/filters.c): this is known, and no bound.
 
 | sentence                                   | said when                                       |
 |--------------------------------------------|-------------------------------------------------|
 | compressing by zlib takes x % of the run   | NOTABLE_LOSS, on average over those that do it, |
 |                                            | and the report is about the whole run           |
+| decompressing by zlib takes …              | the same of chunks that are read                |
 | …, on rank r y %                           | it takes UNEVEN times as long there             |
 | … by zstd and lzf                          | of several those with NOTABLE_PART of the time  |
 | what HDF5's filter shuffle does takes x %  | it does not compress, or no name is known, of   |
@@ -44,6 +45,35 @@ COMPRESSING = {
 NAMES = COMPRESSING | {2: "shuffle", 3: "fletcher32"}
 
 
+class _Way(NamedTuple):
+    """`meta`: where it stands; the rest are words."""
+
+    meta: str
+    kind: Kind
+    doing: str
+    does: str
+    advised: str
+    shared: str
+
+
+WRITING = _Way(
+    "compressed",
+    Kind.COMPRESSION,
+    "compressing",
+    "",
+    "hdf5",
+    "let every rank write, and compress, a part",
+)
+READING = _Way(
+    "decompressed",
+    Kind.DECOMPRESSION,
+    "decompressing",
+    " to what is read",
+    "hdf5, read",
+    "let every rank read, and decompress, a part",
+)
+
+
 class _Filter(NamedTuple):
     """Length P; time without waits for a processor."""
 
@@ -59,7 +89,15 @@ class _Filter(NamedTuple):
 
 
 def compression(evidence: Evidence) -> Finding | None:
-    done = _filters(evidence)
+    return _found(evidence, WRITING)
+
+
+def decompression(evidence: Evidence) -> Finding | None:
+    return _found(evidence, READING)
+
+
+def _found(evidence: Evidence, way: _Way) -> Finding | None:
+    done = _filters(evidence, way)
     time_ns = _time_ns(evidence, done)
     ranks = sorted({int(rank) for each in done for rank in np.flatnonzero(each.calls)})
     mean_ns = float(time_ns.sum()) / max(len(ranks), 1)
@@ -72,38 +110,44 @@ def compression(evidence: Evidence) -> Finding | None:
         who += f", on rank {longest} {percent(evidence.share(longest_ns))}"
     part_ns = NOTABLE_PART * time_ns.sum()
     most = [each for each in done if each.time_ns.sum() >= part_ns]
-    words = advice(Kind.MADE_BEFORE, "hdf5")
+    words = advice(Kind.MADE_BEFORE, way.advised)
     return Finding(
-        Kind.COMPRESSION,
-        f"{_what(most)} takes {percent(share)} of the run{who}",
-        f"{'; '.join(map(_facts, most))}; it counts as computation",
+        way.kind,
+        f"{_what(most, way)} takes {percent(share)} of the run{who}",
+        f"{'; '.join(_facts(each, way) for each in most)}; it counts as computation",
         share,
         f"without this time the run would be up to {nanoseconds(longest_ns)} shorter",
         to_seconds(longest_ns),
-        f"{words}; or let every rank write, and compress, a part" if few else words,
+        f"{words}; or {way.shared}" if few else words,
         ranks=tuple(ranks) if few else (),
-        functions=("compress2",) if any(each.number == ZLIB for each in most) else (),
+        functions=("compress2",) if any(_is_compress2(each, way) for each in most) else (),
     )
 
 
 def compression_ns(evidence: Evidence) -> np.ndarray:
-    """Length P: what of each rank's useful time that sentence is about."""
-    none = np.zeros(evidence.ranks, dtype=np.int64)
-    return _time_ns(evidence, _filters(evidence)) if compression(evidence) else none
+    """Length P: what of each rank's useful time these sentences are about."""
+    said = [way for way in (WRITING, READING) if _found(evidence, way)]
+    return _time_ns(evidence, [each for way in said for each in _filters(evidence, way)])
 
 
-def _what(filters: list[_Filter]) -> str:
+def _what(filters: list[_Filter], way: _Way) -> str:
     *others, last = [each.name for each in filters]
     names = f"{', '.join(others)} and {last}" if others else last
     if all(each.number in COMPRESSING for each in filters):
-        return f"compressing by {names}"
-    return f"what HDF5's filter{'s' if others else ''} {names} do{'' if others else 'es'}"
+        return f"{way.doing} by {names}"
+    verb = "do" if others else "does"
+    return f"what HDF5's filter{'s' if others else ''} {names} {verb}{way.does}"
 
 
-def _facts(done: _Filter) -> str:
+def _is_compress2(done: _Filter, way: _Way) -> bool:
+    """HDF5's deflate filter calls that, and so may the program."""
+    return way is WRITING and done.number == ZLIB
+
+
+def _facts(done: _Filter, way: _Way) -> str:
     calls, before, after = (int(each.sum()) for each in done[2:])
     function = f"HDF5's filter {done.name}, one for each chunk"
-    if done.number == ZLIB:
+    if _is_compress2(done, way):
         function = "compress2, as HDF5's deflate filter makes for each chunk"
     return (
         f"{nanoseconds(int(done.time_ns.sum()))} in {count(calls, 'call')} of {function}: "
@@ -117,10 +161,10 @@ def _time_ns(evidence: Evidence, filters: list[_Filter]) -> np.ndarray:
     return np.minimum(whole, evidence.times.useful_ns)
 
 
-def _filters(evidence: Evidence) -> list[_Filter]:
+def _filters(evidence: Evidence, way: _Way) -> list[_Filter]:
     """The longest first. Nothing where it is not known, or is known of more than the report is
     about."""
-    by_rank = evidence.columns["meta"].get("compressed", "").split(",")
+    by_rank = evidence.columns["meta"].get(way.meta, "").split(",")
     if len(by_rank) != evidence.ranks or evidence.chosen_of_ns:
         return []
     sums: dict[int, np.ndarray] = {}

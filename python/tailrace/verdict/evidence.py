@@ -68,6 +68,7 @@ class Kind(StrEnum):
     OUTPUT_ROUTINE = "output_routine"
     BETWEEN_CALLS = "between_calls"
     COMPRESSION = "compression"
+    DECOMPRESSION = "decompression"
     MADE_BEFORE = "made_before"
     IO_FINE = "io_fine"
     IO_NOT_IN_TRACE = "io_not_in_trace"

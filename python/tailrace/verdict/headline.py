@@ -7,7 +7,7 @@ from typing import NamedTuple
 from tailrace.units import nanoseconds, percent
 from tailrace.verdict.between import between_calls
 from tailrace.verdict.cautions import CAUTIONS, goes_first, is_all_seen, meanwhile, veils
-from tailrace.verdict.compression import compression
+from tailrace.verdict.compression import compression, decompression
 from tailrace.verdict.efficiencies import losses
 from tailrace.verdict.ends import many_are_lost, much_is_unknown
 from tailrace.verdict.evidence import NOTABLE_LOSS, TOO_SHORT_NS, Evidence, Finding, Kind
@@ -30,6 +30,8 @@ REASONS = frozenset(
     | {Kind.SMALL_REQUESTS, Kind.SLOW_SMALL_REQUESTS, Kind.RANDOM_REQUESTS}
     | {Kind.REDUNDANT_READS, Kind.REDUNDANT_WRITES, Kind.AMPLIFICATION}
 )
+# What was measured inside HDF5, and holds whatever else is not known.
+MEASURED_INSIDE = (Kind.COMPRESSION, Kind.DECOMPRESSION)
 # Few ranks that read or write may do it badly, too.
 ALONE = (Kind.SERIAL_READER, Kind.SERIAL_WRITER, Kind.FEW_RANKS)
 # Of what the cause costs, waits for locks are worth a word beside it.
@@ -55,7 +57,7 @@ def judge(evidence: Evidence) -> Verdict:
         _found(checks, evidence)
         for checks in (
             *(IO_DETAILS, (io_is_fine,), BOTTLENECKS, DOUBTS, CAUTIONS, (outputs,)),
-            (output_routines, between_calls, compression),
+            (output_routines, between_calls, compression, decompression),
         )
     )
     if evidence.times.runtime_ns < TOO_SHORT_NS:
@@ -75,7 +77,7 @@ def judge(evidence: Evidence) -> Verdict:
     if veiled and fine:
         findings = [finding for finding in findings if finding.code is not Kind.IO_FINE]
         # h5py starts a process to know the machine; what was measured is so, whatever that does
-        known = [*bottlenecks, *(f for f in routines if f.code is Kind.COMPRESSION)]
+        known = [*bottlenecks, *(f for f in routines if f.code in MEASURED_INSIDE)]
         headline = _as_far_as(evidence, veiled, _beside_veil(evidence, known, veiled))
     else:
         others = [f for f in bottlenecks if not (veiled and f.code is Kind.SLEEP)]

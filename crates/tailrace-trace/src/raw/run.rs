@@ -22,7 +22,7 @@ use super::ranks::{self, Image};
 use super::survey::Survey;
 use super::translate::Translation;
 use super::unseen::{
-    CHILDREN_LEFT, COMPRESSED, OPENED, PROCESSES_STARTED, Source, USAGE_BEGIN, USAGE_END, Unseen,
+    CHILDREN_LEFT, COMPRESSED, DECOMPRESSED, OPENED, PROCESSES_STARTED, Source, USAGE_BEGIN, USAGE_END, Unseen,
     note, on_file_system,
 };
 
@@ -31,7 +31,7 @@ const NOTES_MAX: usize = 1000;
 /// Waits for a processor that a trace keeps.
 const WAITS_MAX: usize = 1 << 20;
 /// Meta of a process that describes it and not the run.
-const OF_THE_PROCESS: [&str; 16] = [
+const OF_THE_PROCESS: [&str; 17] = [
     "rank",
     "host",
     "node",
@@ -47,6 +47,7 @@ const OF_THE_PROCESS: [&str; 16] = [
     USAGE_END,
     CHILDREN_LEFT,
     COMPRESSED,
+    DECOMPRESSED,
     "cores",
 ];
 

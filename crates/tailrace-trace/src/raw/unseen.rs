@@ -16,9 +16,11 @@ pub(super) const PROCESSES_STARTED: &str = "processes_started";
 pub(super) const USAGE_BEGIN: &str = "usage_begin";
 pub(super) const USAGE_END: &str = "usage_end";
 
-/// Meta of a process whose main thread wrote through filters of HDF5: of each for how long, by how
-/// many calls, the bytes before and after, and its number where it is not zlib (`capture/filters.c`).
+/// Metas of a process whose main thread wrote and read through filters of HDF5: of each for how long,
+/// by how many calls, the bytes before and after, and its number where it is not zlib
+/// (`capture/filters.c`).
 pub(super) const COMPRESSED: &str = "compressed";
+pub(super) const DECOMPRESSED: &str = "decompressed";
 const COMPRESSED_NUMBERS: [usize; 2] = [4, 5];
 
 /// Meta of a process that did not wait for all that it started.
@@ -111,7 +113,9 @@ impl<'a> Unseen<'a> {
         }
         meta.extend(self.opened());
         meta.extend(self.usage(ranks, locations));
-        meta.extend(self.compressed(ranks, locations));
+        for key in [COMPRESSED, DECOMPRESSED] {
+            meta.extend(self.filtered(key, ranks, locations));
+        }
         meta
     }
 
@@ -162,18 +166,18 @@ impl<'a> Unseen<'a> {
         told.map(|(key, value)| (key.to_owned(), value)).collect()
     }
 
-    /// By rank, as its process says it; empty of those that compressed nothing.
-    fn compressed(&self, ranks: u32, locations: &[Location]) -> Option<(String, String)> {
+    /// By rank, as its process says it; empty of those that say nothing.
+    fn filtered(&self, key: &str, ranks: u32, locations: &[Location]) -> Option<(String, String)> {
         let mut by_rank = vec![""; ranks as usize];
         for (number, location) in (0..).zip(locations).filter(|(_, location)| location.main) {
             let main = self.streams.iter().rfind(|stream| stream.location == number)?;
             let mut of_process = self.streams.iter().filter(|other| other.image == main.image);
-            let text = of_process.find_map(|stream| stream.survey.meta.get(COMPRESSED));
+            let text = of_process.find_map(|stream| stream.survey.meta.get(key));
             by_rank[location.rank as usize] =
                 text.filter(|text| text.split(';').all(are_numbers)).map_or("", |t| t);
         }
         let any = by_rank.iter().any(|text| !text.is_empty());
-        any.then(|| (COMPRESSED.to_owned(), by_rank.join(",")))
+        any.then(|| (key.to_owned(), by_rank.join(",")))
     }
 
     /// How long the thread ran is known if it is the one that saw the end. What it wrote is less its
