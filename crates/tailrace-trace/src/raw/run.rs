@@ -22,8 +22,8 @@ use super::ranks::{self, Image};
 use super::survey::Survey;
 use super::translate::Translation;
 use super::unseen::{
-    CHILDREN_LEFT, COMPRESSED, DECOMPRESSED, OPENED, PROCESSES_STARTED, Source, USAGE_BEGIN, USAGE_END, Unseen,
-    note, on_file_system,
+    CHILDREN_LEFT, COMPRESSED, DECOMPRESSED, OPENED, PROCESSES_STARTED, Source, USAGE_BEGIN,
+    USAGE_END, Unseen, note, on_file_system,
 };
 
 /// Notes that a trace keeps; what is beyond is counted.
