@@ -40,7 +40,7 @@ CLIENTS = Clients(12, 8)
 def test_they_are_what_the_issue_of_models_names() -> None:
     assert MODELS.names() == NAMES
     assert DOCUMENTED == ["beegfs", "burst-buffer", "gpfs", "lustre", "nfs", "node-local-ssd"]
-    assert MEASURED == [f"testbed-{bed}" for bed in ("local", "nfs", "single", "striped")]
+    assert [f"testbed-{bed}" for bed in ("local", "nfs", "single", "striped")] == MEASURED
     assert all("tailrace calibrate" in named(name).source for name in MEASURED)
 
 

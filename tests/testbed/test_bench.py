@@ -59,7 +59,7 @@ def test_reads_where_a_classic_file_ends_belong_to_writing(
     monkeypatch.chdir(tmp_path)
     bench = Bench(built[0], mounted.here, built[1])
     bench.need("serial", "netcdf3")
-    options = ("--method", "serial", "--format", "netcdf3", "--set", "steps=1", "--capture")
+    options = ("--method", "serial", "--format", "netcdf3", "--set", "steps=2", "--capture")
     bench.answer("wrf", "--size", "small", *options, ranks=2)
     [trace] = tmp_path.rglob("*.tailrace")
     said = [found.finding for found in tailrace.open(trace).findings]

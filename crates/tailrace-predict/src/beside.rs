@@ -18,7 +18,9 @@ impl Beside {
     pub(crate) fn new(cores: u32, nodes: &[u32]) -> Self {
         let count = nodes.iter().max().map_or(0, |last| *last as usize + 1);
         let mut ranks = vec![0; count];
-        nodes.iter().for_each(|node| ranks[*node as usize] += 1);
+        for node in nodes {
+            ranks[*node as usize] += 1;
+        }
         Self { cores, nodes: nodes.to_vec(), ranks, ends: vec![BinaryHeap::new(); count] }
     }
 
