@@ -91,7 +91,7 @@ def test_arrivals_are_found_alone_and_beside() -> None:
     assert calls.arrival_beside.value == pytest.approx(3e-3 - itself)
     fit = fitted(**waits)
     assert fit.model.calls.arrival_beside is None
-    assert any("while ranks keep all other processors" in words for words in fit.unknown)
+    assert any("while ranks keep all other cores" in words for words in fit.unknown)
 
 
 def test_processes_that_keep_processors_end_with_what_they_are_for() -> None:

@@ -99,8 +99,8 @@ class Fit:
             )
         if model.calls.arrival.value > 0 and model.calls.arrival_beside is None:
             self.unknown.append(
-                "what writes take to arrive while ranks keep all other processors, as others used"
-                " them"
+                "what writes take to arrive while ranks keep all other cores, which is measured"
+                f" where there are 2 to {beside.MOST_POLLING + 1} that nobody uses"
             )
         if any(each["lock_refused"] for each in rounds):
             self.unknown.append("what locks take, as the file system refuses them")
