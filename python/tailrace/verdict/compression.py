@@ -97,7 +97,7 @@ def decompression(evidence: Evidence) -> Finding | None:
 
 
 def _found(evidence: Evidence, way: _Way) -> Finding | None:
-    done = _filters(evidence, way)
+    done = _named(_filters(evidence, way))
     time_ns = _time_ns(evidence, done)
     ranks = sorted({int(rank) for each in done for rank in np.flatnonzero(each.calls)})
     mean_ns = float(time_ns.sum()) / max(len(ranks), 1)
@@ -108,26 +108,30 @@ def _found(evidence: Evidence, way: _Way) -> Finding | None:
     longest_ns = int(time_ns[longest])
     if longest_ns > UNEVEN * mean_ns:
         who += f", on rank {longest} {percent(evidence.share(longest_ns))}"
-    part_ns = NOTABLE_PART * time_ns.sum()
-    most = [each for each in done if each.time_ns.sum() >= part_ns]
     words = advice(Kind.MADE_BEFORE, way.advised)
     return Finding(
         way.kind,
-        f"{_what(most, way)} takes {percent(share)} of the run{who}",
-        f"{'; '.join(_facts(each, way) for each in most)}; it counts as computation",
+        f"{_what(done, way)} takes {percent(share)} of the run{who}",
+        f"{'; '.join(_facts(each, way) for each in done)}; it counts as computation",
         share,
         f"without this time the run would be up to {nanoseconds(longest_ns)} shorter",
         to_seconds(longest_ns),
         f"{words}; or {way.shared}" if few else words,
         ranks=tuple(ranks) if few else (),
-        functions=("compress2",) if any(_is_compress2(each, way) for each in most) else (),
+        functions=("compress2",) if any(_is_compress2(each, way) for each in done) else (),
     )
+
+
+def _named(filters: list[_Filter]) -> list[_Filter]:
+    """Those with a notable part of the time: what others take is in no sentence."""
+    part_ns = NOTABLE_PART * sum(int(each.time_ns.sum()) for each in filters)
+    return [each for each in filters if each.time_ns.sum() >= part_ns]
 
 
 def compression_ns(evidence: Evidence) -> np.ndarray:
     """Length P: what of each rank's useful time these sentences are about."""
     said = [way for way in (WRITING, READING) if _found(evidence, way)]
-    return _time_ns(evidence, [each for way in said for each in _filters(evidence, way)])
+    return _time_ns(evidence, [f for way in said for f in _named(_filters(evidence, way))])
 
 
 def _what(filters: list[_Filter], way: _Way) -> str:
