@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tailrace import engine
 from tailrace.calibration import beside
 from tailrace.calibration.probe import MIB, Probe, Sizes
 from tailrace.calibration.waiting import USUAL
@@ -71,6 +72,20 @@ def test_who_yields_locks_as_who_waits_for_nobody(model: Model) -> None:
     yields = Polling(yields=True).parameters(model, "value")
     assert yields["lock_after_write"] == yields["lock_after_write_unwaited"] == pytest.approx(1e6)
     assert (yields["cores"], Polling(cores=2).parameters(model, "value")["cores"]) == (None, 2)
+
+
+def test_the_engine_takes_cores_and_what_arriving_takes_beside_others(tmp_path: Path) -> None:
+    """A close waits until a write has arrived: 0.4 ms longer beside a rank that is in no call, on a
+    node of two cores, and not on one of three."""
+    model = load(written(tmp_path, toml(drains='["close"]'))).parameters()
+    model |= {"arrival": 1e5, "arrival_beside": 5e5}
+    calls = [("write", 0, 0, 4096), ("close", 0, 0, 0)]
+
+    def end_ns(cores: int | None) -> int:
+        return engine.model_ends(model | {"cores": cores}, [0, 0], [calls, []])[0]
+
+    assert end_ns(2) - end_ns(None) == 400_000
+    assert end_ns(3) == end_ns(None)
 
 
 def test_what_was_not_measured_beside_ranks_is_as_it_is_alone(model: Model) -> None:

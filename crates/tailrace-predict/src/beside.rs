@@ -7,8 +7,6 @@ use std::collections::BinaryHeap;
 /// By node: who is where.
 pub(crate) struct Beside {
     cores: u32,
-    /// By rank.
-    nodes: Vec<u32>,
     /// By node: how many ranks it has, and when the file calls end that they are in.
     ranks: Vec<u32>,
     ends: Vec<BinaryHeap<Reverse<i64>>>,
@@ -21,24 +19,23 @@ impl Beside {
         for node in nodes {
             ranks[*node as usize] += 1;
         }
-        Self { cores, nodes: nodes.to_vec(), ranks, ends: vec![BinaryHeap::new(); count] }
+        Self { cores, ranks, ends: vec![BinaryHeap::new(); count] }
     }
 
-    /// Whether the others of the rank's node keep all its processors but one. The rank is in no
-    /// call yet; calls come in order of the time.
-    pub(crate) fn keep_all_others(&mut self, rank: u32, now: i64) -> bool {
-        let node = self.nodes[rank as usize] as usize;
-        let ends = &mut self.ends[node];
+    /// Whether, beside a rank of the node that begins a call, the others keep all its processors but
+    /// one. Calls come in order of the time.
+    pub(crate) fn keep_all_others(&mut self, node: u32, now: i64) -> bool {
+        let ends = &mut self.ends[node as usize];
         while ends.peek().is_some_and(|Reverse(end)| *end <= now) {
             ends.pop();
         }
         // the rank itself is the first of those that could
-        self.ranks[node] - ends.len() as u32 >= self.cores
+        self.ranks[node as usize] - ends.len() as u32 >= self.cores
     }
 
-    /// The rank's call ends then.
-    pub(crate) fn in_call(&mut self, rank: u32, end: i64) {
-        self.ends[self.nodes[rank as usize] as usize].push(Reverse(end));
+    /// A call of the node ends then.
+    pub(crate) fn in_call(&mut self, node: u32, end: i64) {
+        self.ends[node as usize].push(Reverse(end));
     }
 }
 
@@ -48,13 +45,13 @@ mod tests {
 
     #[test]
     fn who_is_in_a_file_call_keeps_no_processor() {
-        // two ranks on a node of two processors: beside rank 0 the other keeps one until it is in
-        // a call itself, from 5 to 9
+        // two ranks on a node of two processors: beside the first the other keeps one until it is
+        // in a call itself, from 5 to 9
         let mut beside = Beside::new(2, &[0, 0]);
         assert!(beside.keep_all_others(0, 0));
         beside.in_call(0, 4);
-        assert!(beside.keep_all_others(1, 5));
-        beside.in_call(1, 9);
+        assert!(beside.keep_all_others(0, 5));
+        beside.in_call(0, 9);
         assert!(!beside.keep_all_others(0, 6));
         beside.in_call(0, 7);
         assert!(beside.keep_all_others(0, 9));
@@ -64,13 +61,13 @@ mod tests {
     fn nodes_have_processors_of_their_own() {
         // the third rank is alone on a node of two; the first two share theirs
         let mut beside = Beside::new(2, &[0, 0, 1]);
-        assert!(beside.keep_all_others(1, 0));
-        assert!(!beside.keep_all_others(2, 0));
+        assert!(beside.keep_all_others(0, 0));
+        assert!(!beside.keep_all_others(1, 0));
         // four ranks on three processors: two others that are in no call keep two of these
         let mut beside = Beside::new(3, &[0; 4]);
-        beside.in_call(3, 100);
+        beside.in_call(0, 100);
         assert!(beside.keep_all_others(0, 10));
-        beside.in_call(2, 100);
+        beside.in_call(0, 100);
         assert!(!beside.keep_all_others(0, 10));
     }
 }

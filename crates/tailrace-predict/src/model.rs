@@ -93,6 +93,11 @@ impl Parameters {
         self.servers.is_some() || self.link > 0. || self.locks.is_some()
     }
 
+    /// The cores of a node, where who keeps them makes a difference.
+    fn cores_matter(&self) -> Option<u32> {
+        self.cores.filter(|_| (self.arrival_beside - self.arrival).abs() > 0.)
+    }
+
     fn locks_take_more(&self) -> bool {
         self.lock_after_write > 0. || self.lock_after_write_unwaited > 0.
     }
@@ -222,7 +227,7 @@ impl<'a> Modelled<'a> {
             are_there: Vec::new(),
             writers: Vec::new(),
             unlocked: Vec::new(),
-            beside: parameters.cores.map(|cores| Beside::new(cores, nodes)),
+            beside: parameters.cores_matter().map(|cores| Beside::new(cores, nodes)),
             worked: 0.,
         }
     }
@@ -406,9 +411,9 @@ impl<'a> Modelled<'a> {
         }
     }
 
-    /// What a write takes to arrive of which the rank's call begins then.
-    fn arrival(&mut self, rank: u32, begin: i64) -> f64 {
-        let are_kept = |beside: &mut Beside| beside.keep_all_others(rank, begin);
+    /// What a write takes to arrive that begins then.
+    fn arrival(&mut self, node: u32, begin: i64) -> f64 {
+        let are_kept = |beside: &mut Beside| beside.keep_all_others(node, begin);
         let kept = self.beside.as_mut().is_some_and(are_kept);
         if kept { self.parameters.arrival_beside } else { self.parameters.arrival }
     }
@@ -460,7 +465,7 @@ impl FileSystem for Modelled<'_> {
         if call.after_wait && self.parameters.locks_take_more() {
             place(&mut self.unlocked, rank).waited = true;
         }
-        let arrival = self.arrival(rank, begin);
+        let arrival = self.arrival(node, begin);
         let asked = Asked { rank, node, now, call, together, arrival };
         let end = match call.access {
             Access::Write => self.write(&asked),
@@ -470,7 +475,7 @@ impl FileSystem for Modelled<'_> {
         // a time that is no number is endless
         let end = rounded(end.min(now.max(LATEST as f64)));
         if let Some(beside) = &mut self.beside {
-            beside.in_call(rank, end);
+            beside.in_call(node, end);
         }
         end
     }
