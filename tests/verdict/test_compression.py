@@ -112,11 +112,15 @@ def test_a_filter_of_h5pys_own_is_measured(tmp_path: Path):
     assert 0 < time_ns / 1e9 < in_calls_s
 
 
+def read_back(program: list[str | Path], kind: str, folder: Path) -> tuple[Run, float]:
+    """Of what was written that way, as `written`."""
+    written(program, kind, folder)
+    (folder / "trace").rename(folder / "written")
+    return written(program, "read", folder)
+
+
 def test_reading_through_a_filter_is_not_compressing(tmp_path: Path):
-    program = in_c(tmp_path)
-    written(program, "registered", tmp_path)
-    (tmp_path / "trace").rename(tmp_path / "written")
-    run, in_calls_s = written(program, "read", tmp_path)
+    run, in_calls_s = read_back(in_c(tmp_path), "registered", tmp_path)
     assert "compressed" not in run.columns["meta"]
     told = map(int, run.columns["meta"]["decompressed"].split(" "))
     time_ns, calls, _, after, number = told
@@ -126,10 +130,7 @@ def test_reading_through_a_filter_is_not_compressing(tmp_path: Path):
 
 def test_decompressing_what_is_read_again_is_no_computation(tmp_path: Path):
     """Five times the same chunk, which is larger than HDF5's cache."""
-    program = in_python(tmp_path)
-    written(program, "deflate", tmp_path)
-    (tmp_path / "trace").rename(tmp_path / "written")
-    run, in_calls_s = written(program, "read", tmp_path)
+    run, in_calls_s = read_back(in_python(tmp_path), "deflate", tmp_path)
     (found,) = [finding for finding in run.findings if finding.code == "decompression"]
     assert found.finding.startswith("decompressing by zlib takes "), run.headline
     assert "in 5 calls of HDF5's filter zlib, one for each chunk" in found.evidence
