@@ -16,9 +16,7 @@ import numpy as np
 from tailrace.units import nanoseconds
 from tailrace.verdict.cause import Cause, dominant, only_row, where_of
 from tailrace.verdict.evidence import Evidence, Kind
-from tailrace.verdict.requests import WAITING_NS, sum_use
-
-NEARLY_ALL = 0.9
+from tailrace.verdict.requests import MOSTLY_EMPTY, WAITING_NS, sum_use
 
 
 def at_the_end(evidence: Evidence) -> np.ndarray:
@@ -26,7 +24,7 @@ def at_the_end(evidence: Evidence) -> np.ndarray:
     table = evidence.file_rank
     names = ("reads", "reads_empty", "writes")
     reads, empty, writes = (np.asarray(table[name], dtype=np.int64) for name in names)
-    return (writes > 0) & (empty > 0) & (empty >= NEARLY_ALL * reads)
+    return (writes > 0) & (empty > 0) & (empty >= MOSTLY_EMPTY * reads)
 
 
 def belong_to_writing(evidence: Evidence, rows: list[int]) -> bool:

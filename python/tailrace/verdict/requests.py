@@ -109,6 +109,8 @@ MANY_REQUESTS = 1000
 MIXED = 0.1
 # With so many more calls than bytes, nearly all of them move none.
 MANY_EMPTY = 10
+# … where those that move none are counted.
+MOSTLY_EMPTY = 0.9
 # A page cache takes a small request in microseconds: one that takes this waits for a device.
 WAITING_NS = 100_000
 # A synchronisation of so much takes longer for its bytes than for its call: at 1 GB/s, 4 ms.

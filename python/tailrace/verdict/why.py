@@ -76,9 +76,9 @@ from tailrace.verdict.not_blocking import waits_for_requests
 from tailrace.verdict.requests import (
     KINDS,
     LARGE_SYNC_BYTES,
-    MANY_EMPTY,
     MANY_REQUESTS,
     METADATA_KINDS,
+    MOSTLY_EMPTY,
     MOSTLY_SMALL,
     WAITING_NS,
     Use,
@@ -432,7 +432,7 @@ def _totals(evidence: Evidence, use: Use, kind: str) -> str:
 
 
 def _small(evidence: Evidence, kind: str, rows: np.ndarray, use: Use) -> Cause:
-    if MANY_EMPTY * use.bytes(kind) < use.calls(kind):
+    if use.pattern(kind, "empty") >= MOSTLY_EMPTY * use.calls(kind):
         return _of_nothing(evidence, kind, rows, use)
     mixed = has_large_ones(evidence.columns["file_sizes"], rows, use, kind)
     text = small_ones_of(use, kind, mixed)
@@ -457,7 +457,8 @@ def _small(evidence: Evidence, kind: str, rows: np.ndarray, use: Use) -> Cause:
 def _of_nothing(evidence: Evidence, kind: str, rows: np.ndarray, use: Use) -> Cause:
     """Nearly all of them move not a byte: there is nothing to gather."""
     what = {"read": "reads that find nothing", "write": "writes of nothing"}[kind]
-    text = f"{use.calls(kind):,} {what} {part_of_io(evidence, use.time_ns(kind))}"
+    empty = use.pattern(kind, "empty")
+    text = f"{empty:,} {what} {part_of_io(evidence, use.time_ns(kind))}"
     facts = f"{evidence.described(use, kind)} in {where_of(evidence, rows)}"
     file = only_row(rows)
     return Cause(Kind.SMALL_REQUESTS, text, facts, file, advised=f"nothing to {kind}")
