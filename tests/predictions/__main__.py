@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-import json
+import math
 import os
 import platform
 import sys
@@ -12,14 +12,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from tailrace.predict.model import Model, load
-
 from ..conftest import ROOT
 from . import machine
 from .cases import CASES, Case
-from .machine import Bed, calibrate, record
+from .machine import Bed, record
+from .models import Models
 from .moves import Move, Place, Predicted, Told, fingerprint, places, predicted
-from .page import page
+from .page import Fixed, page
 from .scores import Pair
 
 
@@ -31,25 +30,24 @@ def main() -> None:
     # nodes have /tmp of their own
     with tempfile.TemporaryDirectory(prefix="predictions-", dir=ROOT / "build") as place:
         folder = Path(place)
-        models, held_out = _models(beds, chosen, chosen.models or folder)
+        models = Models(
+            chosen.models or folder, chosen.budget, chosen.seed, chosen.oldest_minutes * 60
+        )
         families = _families(cases)[: chosen.families]
         if not families:
-            return
-        told = [_predicted(family, beds, models, folder) for family in families]
-        found = [family.predicted for family in told]
-        declined = sum(len(family.declined) for family in told)
-        frozen = fingerprint({move: said for family in found for move, said in family.items()})
-        print(f"predictions are fixed: {frozen}", file=sys.stderr)
+            models.of(beds)
+        fixed: list[Fixed] = []
         pairs: list[Pair] = []
+        declined = 0
         # family by family, so that a run that is interrupted leaves a page of what it measured
-        for family in found:
-            pairs += _measured(family, chosen.rounds, folder)
+        for family in families:
+            told = _predicted(family, beds, models, folder)
+            declined += len(told.declined)
+            fixed.append(_fix(family, told))
+            pairs += _measured(told.predicted, chosen.rounds, folder)
             head = _head(beds, chosen.rounds, on_nodes)
-            written = page(pairs, declined, frozen, held_out, _command(), head)
-            if chosen.output is not None:
-                chosen.output.write_text(written)
-    if chosen.output is None:
-        print(written)
+            written = page(pairs, declined, fixed, models.calibrated, _command(), head)
+            _write(written, chosen.output)
 
 
 def _chosen() -> argparse.Namespace:
@@ -60,9 +58,15 @@ def _chosen() -> argparse.Namespace:
     parser.add_argument("--beds", nargs="+", default=["local", "nfs", "single", "striped"])
     parser.add_argument("--slow", nargs="*", default=["nfs"], help="which also with slower links")
     parser.add_argument("--rounds", type=int, default=5, help="two at least")
+    parser.add_argument(
+        "--oldest-minutes",
+        type=float,
+        default=math.inf,
+        help="a model that is older when a family begins is made anew [as old as it is]",
+    )
     parser.add_argument("--budget", default="1m", help="of each calibration")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--models", type=Path, help="keep the models there, or use those that are")
+    parser.add_argument("--models", type=Path, help="keep the models there, and use those that are")
     return parser.parse_args()
 
 
@@ -81,21 +85,6 @@ def _head(beds: Iterable[Bed], rounds: int, on_nodes: bool) -> dict[str, str]:
     }
 
 
-def _models(
-    beds: Iterable[Bed], chosen: argparse.Namespace, folder: Path
-) -> tuple[dict[Bed, Model], dict[str, dict[str, float]]]:
-    models, held_out = {}, {}
-    folder.mkdir(exist_ok=True)
-    for bed in beds:
-        path = folder / f"{bed.name.replace(' ', '-')}.toml"
-        known = path.with_suffix(".json")
-        if not path.exists():
-            known.write_text(json.dumps(calibrate(bed, chosen.budget, chosen.seed, path)))
-        models[bed], held_out[bed.name] = load(path), json.loads(known.read_text())
-        print(f"{bed.name}: {held_out[bed.name]}", file=sys.stderr)
-    return models, held_out
-
-
 def _families(cases: Iterable[Case]) -> list[list[Case]]:
     families: dict[tuple[str, ...], list[Case]] = {}
     for case in cases:
@@ -103,12 +92,18 @@ def _families(cases: Iterable[Case]) -> list[list[Case]]:
     return list(families.values())
 
 
-def _predicted(
-    family: Sequence[Case], beds: Sequence[Bed], models: Mapping[Bed, Model], folder: Path
-) -> Told:
+def _predicted(family: Sequence[Case], beds: Sequence[Bed], models: Models, folder: Path) -> Told:
     found = places(family, beds)
+    known = models.of(dict.fromkeys(place.bed for place in found))
     traces = {place: record(place.case, place.bed, folder).trace for place in found}
-    return predicted(found, traces, models)
+    return predicted(found, traces, known)
+
+
+def _fix(family: Sequence[Case], told: Told) -> Fixed:
+    """Before any of it is measured."""
+    fixed = Fixed(family[0], f"{datetime.now(UTC):%H:%M}", fingerprint(told.predicted))
+    print(f"predictions are fixed: {fixed}", file=sys.stderr)
+    return fixed
 
 
 def _measured(family: Mapping[Move, Predicted], rounds: int, folder: Path) -> list[Pair]:
@@ -132,6 +127,13 @@ def _measured(family: Mapping[Move, Predicted], rounds: int, folder: Path) -> li
             file=sys.stderr,
         )
     return pairs
+
+
+def _write(page: str, output: Path | None) -> None:
+    if output is None:
+        print(page)
+    else:
+        output.write_text(page)
 
 
 main()

@@ -22,6 +22,8 @@ class Case:
     cache: Cache = "cold"
     # Where it is measured; everywhere if none is named.
     beds: tuple[str, ...] = ()
+    # How many ranks write by aggregated output; 0: one on each node.
+    aggregators: int = 0
     # On nodes of the test bed's cluster; 0: all ranks on this machine, behind one client.
     ranks_per_node: int = 0
 
@@ -34,11 +36,14 @@ class Case:
         nodes = f" on {self.nodes} node{'s' * (self.nodes > 1)}" if self.nodes else ""
         warm = ", warm" if self.cache == "warm" else ""
         size = " ".join((self.size, *self.changes))
-        return f"{self.workload} {size}, {self.method} {self.format}, {self.ranks}{nodes}{warm}"
+        writers = f" by {self.aggregators}" if self.aggregators else ""
+        method = f"{self.method}{writers} {self.format}"
+        return f"{self.workload} {size}, {method}, {self.ranks}{nodes}{warm}"
 
     @property
     def family(self) -> tuple[str, ...]:
-        """Cases of one are measured in turns: they differ in method, ranks or cache alone."""
+        """Cases of one are measured in turns: they differ in method, aggregators, ranks or cache
+        alone."""
         each = str(self.ranks_per_node)
         return self.workload, self.size, self.format, each, *self.changes
 
@@ -48,6 +53,8 @@ class Case:
         chosen += ["--format", self.format, "--no-verify"]
         if self.cache == "cold":
             chosen.append("--cold")
+        if self.aggregators:
+            chosen += ["--setting", f"writers={self.aggregators}"]
         return [self.workload, *chosen, *(word for s in self.changes for word in ("--set", s))]
 
 
@@ -108,6 +115,8 @@ CASES = (
     # Up to sixteen on eight nodes, each with a client and a link of its own.
     *on((2, 4, 8, 16), replace(ZONES, ranks_per_node=2)),
     *on((2, 4, 8, 16), replace(ROWS, ranks_per_node=2)),
+    # How many ranks write by aggregated output: parts of a file that lie side by side.
+    *(replace(ROWS, ranks=4, method="aggregated", aggregators=number) for number in (1, 2, 4)),
     # These take minutes, or change little.
     *on((1, 2, 3, 4), Case("cmaq", "small", 2, "serial", "netcdf3")),
     Case("btio", "W", 4, "collective", "mpiio"),

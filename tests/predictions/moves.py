@@ -24,7 +24,7 @@ from tailrace.predict.whatif import Prediction, Run
 from .cases import Case
 from .machine import Bed
 
-Kind = Literal["file system", "link", "method", "ranks", "cache"]
+Kind = Literal["file system", "link", "method", "aggregators", "ranks", "cache"]
 # Laws of the number of ranks need so many.
 LEAST_COUNTS = 3
 
@@ -49,11 +49,16 @@ class Move(NamedTuple):
             "file system": (self.base.bed.name, self.target.bed.name),
             "link": (self.base.bed.name, self.target.bed.name),
             "method": (case.method, other.method),
+            "aggregators": (_writers(case), _writers(other)),
             "ranks": (case.ranks, other.ranks),
             "cache": (case.cache, other.cache),
         }[self.kind]
         where = f" on {self.base.bed.name}" if case != other else ""
         return f"{named[0]} to {named[1]}{where}"
+
+
+def _writers(case: Case) -> str:
+    return f"{case.aggregators or 1} of {case.ranks}"
 
 
 @dataclass(frozen=True)
@@ -111,6 +116,8 @@ def _kind(base: Place, target: Place) -> Kind | None:
         return None
     if replace(base.case, method=target.case.method) == target.case:
         return "method"
+    if replace(base.case, aggregators=target.case.aggregators) == target.case:
+        return "aggregators"
     return "cache" if replace(base.case, cache=target.case.cache) == target.case else None
 
 
@@ -169,7 +176,9 @@ def _change(move: Move, models: Mapping[Bed, Model]) -> Change:
     change = Change(
         target=models[move.target.bed], directory=move.base.bed.directory, cache=case.cache
     )
-    return change if move.kind != "method" else replace(change, way=Way(case.method))
+    if move.kind not in ("method", "aggregators"):
+        return change
+    return replace(change, way=Way(case.method, case.aggregators or None))
 
 
 def _on_more_ranks(

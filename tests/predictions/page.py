@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from math import isnan
 from pathlib import Path
-from typing import get_args
+from typing import NamedTuple, get_args
 
 from minijinja import Environment
 
+from .cases import Case
 from .machine import MOST_LOAD
+from .models import Calibrated
 from .moves import Kind
 from .scores import (
     LEAST_CHANGE_S,
@@ -23,16 +25,23 @@ from .scores import (
 )
 
 
+class Fixed(NamedTuple):
+    """When a family's predictions were, and their hash. `first`: of its cases."""
+
+    first: Case
+    at: str
+    fingerprint: str
+
+
 def page(
     pairs: Sequence[Pair],
     declined: int,
-    frozen: str,
-    held_out: dict[str, dict[str, float]],
+    fixed: Sequence[Fixed],
+    calibrated: Sequence[Calibrated],
     command: str,
     told: dict[str, str],
 ) -> str:
-    """`declined`: how many pairs nothing was said of. `frozen`: the hash of the predictions.
-    `told`: what stands in the head, by name."""
+    """`declined`: how many pairs nothing was said of. `told`: what stands in the head, by name."""
     templates = Environment(
         loader=lambda name: Path(__file__).with_name(name).read_text(),
         filters={
@@ -57,8 +66,9 @@ def page(
         classes=_rows(pairs),
         declined=declined,
         better=named_better([pair for pair in said if pair.kind == "method"]),
-        frozen=frozen,
-        held_out=held_out,
+        fixed=fixed,
+        calibrated=calibrated,
+        file_systems=len({each.bed for each in calibrated}),
         command=command,
         told=told,
         most_load=f"{MOST_LOAD:.0%}",

@@ -75,6 +75,16 @@ def test_files_that_the_client_knows_already_are_a_change() -> None:
     assert kinds == ["cache", "cache"]
 
 
+def test_the_number_of_ranks_that_write_is_a_change() -> None:
+    one, two = (replace(SERIAL, method="aggregated", aggregators=number) for number in (1, 2))
+    there, back = moves([Place(one, NFS), Place(two, NFS)])
+    assert (there.kind, back.kind) == ("aggregators", "aggregators")
+    assert there.words == f"1 of {SERIAL.ranks} to 2 of {SERIAL.ranks} on nfs"
+    assert two.options()[-2:] == ["--setting", "writers=2"]
+    # another method differs in more than the number of its writers
+    assert not list(moves([Place(SERIAL, NFS), Place(two, NFS)]))
+
+
 def test_short_runs_tell_of_more_ranks_on_each_kind_of_file_system() -> None:
     beds = [NFS, LOCAL, replace(NFS, bed="striped")]
     short = [case for case in CASES if case.workload in {"cgns", "wrf"}]

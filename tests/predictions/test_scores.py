@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
-from .page import page
+from .cases import CASES
+from .machine import Bed
+from .models import Calibrated
+from .page import Fixed, page
 from .scores import Pair, halves, named_better, summary
 
 
@@ -85,7 +90,14 @@ def test_a_change_that_is_mostly_noise_is_not_notable_however_well_it_was_predic
 
 def rows(pairs: list[Pair]) -> dict[str, list[str]]:
     """Of the page's first table, by name: pairs, notable ones, and their median error."""
-    written = page(pairs, 3, "hash", {}, "command", {})
+    fixed = Fixed(CASES[0], "10:11", "hash")
+    held_out = {"runs": 14, "median_error": 0.05, "worst_error": 0.2}
+    made = [Calibrated(Bed("nfs", Path("/"), (), "NFS"), at, held_out) for at in ("10:00", "10:40")]
+    written = page(pairs, 3, [fixed], made, "command", {})
+    # of one file system, twice
+    assert "on 1 file systems" in written
+    assert "| nfs | 10:00 | 14 | 5% | 20% |\n| nfs | 10:40 | 14 | 5% | 20% |\n" in written
+    assert f"| {CASES[0].name} | 10:11 | `hash` |" in written
     assert "- 3 more changes `whatif` declines to predict" in written
     lines = [line.strip("| ").split(" | ") for line in written.splitlines() if line[:1] == "|"]
     return {name: rest[:3] for name, *rest in lines if len(rest) == 9 and rest[0].isdigit()}
