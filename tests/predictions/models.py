@@ -10,14 +10,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import NamedTuple
 
 from tailrace.predict.model import Model, load
 
 from .machine import Bed, calibrate
 
 
-class Calibrated(NamedTuple):
+@dataclass(frozen=True)
+class Calibrated:
     """`held_out`: what `tailrace calibrate` says of programs that it drew and held out."""
 
     bed: Bed

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from math import isnan
 from pathlib import Path
-from typing import NamedTuple, get_args
+from typing import get_args
 
 from minijinja import Environment
 
@@ -25,7 +26,8 @@ from .scores import (
 )
 
 
-class Fixed(NamedTuple):
+@dataclass(frozen=True)
+class Fixed:
     """When a family's predictions were, and their hash. `first`: of its cases."""
 
     first: Case

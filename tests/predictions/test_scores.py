@@ -95,7 +95,7 @@ def rows(pairs: list[Pair]) -> dict[str, list[str]]:
     made = [Calibrated(Bed("nfs", Path("/"), (), "NFS"), at, held_out) for at in ("10:00", "10:40")]
     written = page(pairs, 3, [fixed], made, "command", {})
     # of one file system, twice
-    assert "on 1 file systems" in written
+    assert "one of 1 file systems" in written
     assert "| nfs | 10:00 | 14 | 5% | 20% |\n| nfs | 10:40 | 14 | 5% | 20% |\n" in written
     assert f"| {CASES[0].name} | 10:11 | `hash` |" in written
     assert "- 3 more changes `whatif` declines to predict" in written
