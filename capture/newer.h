@@ -22,6 +22,9 @@ ssize_t preadv64v2(int fd, const struct iovec *pieces, int count, off64_t offset
 ssize_t pwritev2(int fd, const struct iovec *pieces, int count, off_t offset, int flags);
 ssize_t pwritev64v2(int fd, const struct iovec *pieces, int count, off64_t offset, int flags);
 
+#ifndef RENAME_EXCHANGE
+#define RENAME_EXCHANGE 2
+#endif
 #ifndef RWF_DSYNC
 #define RWF_DSYNC 2
 #endif

@@ -291,6 +291,29 @@ static inline uint32_t cached_number(struct stream *stream, struct path_cache *p
     return entry->number;
 }
 
+void path_renamed(uint32_t file, int directory, const char *path)
+{
+    struct stream *stream = own_stream();
+    struct path_cache *paths = take(stream);
+    struct start start = start_of(stream, paths, directory, path);
+    bool is_whole = path[0] == '/' || start.bytes;
+    if (stream && is_whole && tailrace_recording && stream_busy(stream)) {
+        size_t bytes = strnlen(path, PATH_BYTES);
+        uint8_t *at = encode_begin(stream, sizeof file + start.bytes + bytes);
+        if (at) {
+            memcpy(at, &file, sizeof file);
+            at = put_text(at + sizeof file, start.text, start.bytes);
+            encode_publish(stream, HEAD_RENAMED, put_text(at, path, bytes));
+        }
+        stream_ready(stream);
+    }
+    if (paths) { /* it may be a directory that paths start from */
+        paths->working_directory.due = 0;
+        paths->parent = 0;
+    }
+    give_back(paths);
+}
+
 uint32_t path_number_named(int directory, const char *path)
 {
     struct stream *stream = own_stream();

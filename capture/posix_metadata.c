@@ -127,14 +127,33 @@ AT_PATH(mkdir, FILE_MAKE_DIRECTORY, (const char *path, mode_t mode), (path, mode
 AT_DIRECTORY(mkdirat, FILE_MAKE_DIRECTORY, (int directory, const char *path, mode_t mode),
              (directory, path, mode))
 
-/* Of two names the old one is recorded, it is the one whose file is known. */
-AT_PATH(rename, FILE_RENAME, (const char *path, const char *to), (path, to))
-AT_DIRECTORY(renameat, FILE_RENAME,
-             (int directory, const char *path, int to_directory, const char *to),
-             (directory, path, to_directory, to))
-AT_DIRECTORY(renameat2, FILE_RENAME,
-             (int directory, const char *path, int to_directory, const char *to, unsigned flags),
-             (directory, path, to_directory, to, flags))
+/* The call is one on the old name, whose file is known; the new one stands before it. */
+static uint32_t wrap_renamed(int directory, const char *path, int to_directory, const char *to,
+                             int error)
+{
+    int saved = errno;
+    uint32_t file = wrap_path(directory, path, error);
+    if (!error)
+        path_renamed(file, to_directory, to);
+    errno = saved;
+    return file;
+}
+
+#define WRAP_RENAME(name, parameters, arguments, directory, to_directory)                          \
+    WRAP(int, name, parameters, arguments, 1, (void)0,                                             \
+         wrap_renamed(directory, path, to_directory, to, ERROR_OF_RESULT), FILE_RENAME, 0, 0, 0,   \
+         ERROR_OF_RESULT)
+
+WRAP_RENAME(rename, (const char *path, const char *to), (path, to), AT_FDCWD, AT_FDCWD)
+WRAP_RENAME(renameat, (int directory, const char *path, int to_directory, const char *to),
+            (directory, path, to_directory, to), directory, to_directory)
+/* Two files that exchange their names (RENAME_EXCHANGE) are both there before and after. */
+WRAP(int, renameat2,
+     (int directory, const char *path, int to_directory, const char *to, unsigned flags),
+     (directory, path, to_directory, to, flags), 1, (void)0,
+     (flags & RENAME_EXCHANGE) ? wrap_path(directory, path, ERROR_OF_RESULT)
+                               : wrap_renamed(directory, path, to_directory, to, ERROR_OF_RESULT),
+     FILE_RENAME, 0, 0, 0, ERROR_OF_RESULT)
 AT_PATH(link, FILE_METADATA, (const char *path, const char *to), (path, to))
 AT_DIRECTORY(linkat, FILE_METADATA,
              (int directory, const char *path, int to_directory, const char *to, int flags),

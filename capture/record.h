@@ -119,6 +119,7 @@ enum head {
     HEAD_MODULE,
     HEAD_PLACE,
     HEAD_PATH_BESIDE,
+    HEAD_RENAMED,
 };
 
 struct call {

@@ -119,6 +119,7 @@ class Stream:
     notes: list[tuple[str, str]] = field(default_factory=list)
     clocks: list[tuple[int, int, int, int]] = field(default_factory=list)
     paths: dict[int, bytes] = field(default_factory=dict)
+    renames: list[tuple[bytes, bytes]] = field(default_factory=list)  # what was renamed, to what
     names: dict[int, tuple[str, int]] = field(default_factory=dict)
     communicators: dict[int, Communicator] = field(default_factory=dict)
     counters: tuple[int, int] | None = None
@@ -302,6 +303,8 @@ class Decoder:
             stream.names[int.from_bytes(data[:2], "little")] = (data[3:].decode(), data[2])
         elif head in (243, 254):
             self.path(int.from_bytes(data[:4], "little"), head, data[4:])
+        elif head == 255:
+            stream.renames.append((stream.paths[int.from_bytes(data[:4], "little")], data[4:]))
         elif head in (247, 248):
             key, _, text = data.partition(b"\0")
             self.text(head, key.decode(), text.decode(errors="surrogateescape"))

@@ -100,6 +100,37 @@ def test_names_of_one_directory_do_not_repeat_it(capture, tmp_path):
     assert definitions[1] - definitions[0] < 20
 
 
+RENAMES = """
+import ctypes, os
+libc = ctypes.CDLL(None)
+for name in ("a", "b", "c", "d", "e"):
+    open(name, "w").close()
+os.mkdir("into")
+into = os.open("into", os.O_RDONLY)
+os.rename("a", "into/a2")
+os.rename("b", "{0}/b2")
+os.rename("c", "c2", dst_dir_fd=into)
+os.rename("into", "onto")
+libc.renameat2(-100, b"d", into, b"d2", 0)
+libc.renameat2(-100, b"e", -100, b"b2", 2)
+try:
+    os.rename("absent", "f2")
+except FileNotFoundError:
+    pass
+"""
+
+
+def test_names_that_files_get_are_recorded(capture, tmp_path):
+    """Where the program's call succeeded, from the directory of its descriptor under its name of
+    the moment. RENAME_EXCHANGE (2) makes no name new."""
+    done = capture(sys.executable, "-c", RENAMES.format(tmp_path))
+    assert (done.returncode, done.stderr) == (0, "")
+    found = [tuple(os.path.relpath(os.fsdecode(path), tmp_path) for path in pair)
+             for pair in done.stream.renames]  # fmt: skip
+    assert found == [("a", "into/a2"), ("b", "b2"), ("c", "into/c2"), ("into", "onto"),
+                     ("d", "onto/d2")]  # fmt: skip
+
+
 OPENS = """
 import os
 for name, flags in (("plain", 0), ("sync", os.O_SYNC), ("data", os.O_DSYNC)):

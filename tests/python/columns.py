@@ -110,6 +110,8 @@ class Program:
     capture_ns: list[int] | None = None
     # By rank, of threads that are not the main ones, by the columns' names.
     others: dict[str, list[int]] = field(default_factory=dict)
+    # Files that were renamed, by the names that they got.
+    renames: dict[bytes, bytes] = field(default_factory=dict)
 
     def columns(self, bins: int = 200) -> dict[str, Any]:
         """As `tailrace.engine.analyze` returns them."""
@@ -131,7 +133,7 @@ class Program:
             }
             | self.meta,
             "rank": self._rank_columns(),
-            "files": _file_columns(on_files),
+            "files": _file_columns(on_files) | {"former": _former(on_files, self.renames)},
             "file_rank": _file_columns(on_files, per_rank=True),
             "file_sizes": _file_sizes(on_files),
             "file_uses": _file_uses(on_files, len(self.ranks), runtime),
@@ -301,6 +303,12 @@ def _file_columns(calls: list, per_rank: bool = False) -> dict[str, list]:
             table[key].append(row[key])
     texts = ("path", "layer", "place")
     return {key: rows if key in texts else np.array(rows) for key, rows in table.items()}
+
+
+def _former(calls: list, renames: dict[bytes, bytes]) -> np.ndarray:
+    """By row of the files: the row of what it was."""
+    rows = {path: row for row, path in enumerate(_paths(calls))}
+    return np.array([rows.get(renames.get(path, b""), -1) for path in rows], dtype=np.int64)
 
 
 def _paths(calls: list) -> list[bytes]:

@@ -1,21 +1,16 @@
 //! Files under another name: programs write a file under a name of its own until it is whole, and
-//! then rename it. What clients know of it, and what is on its way, goes with it; which name it got
-//! is not in the trace.
+//! then rename it. What clients know of it, and what is on its way, goes with it.
 
-use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
-
-use hashbrown::HashMap;
 use tailrace_replay::Access;
 use tailrace_replay::program::{FileCall, Naming};
-use tailrace_trace::tables::FileEntry;
+use tailrace_trace::Former;
+use tailrace_trace::tables::Tables;
 
 use crate::replay::FileSystem;
 use crate::steps::Steps;
 
-/// When the run first opened a file or did more with it, whether it wrote it, and when it may have
-/// renamed it.
+/// When the run first opened a file or did more with it, whether it wrote it, and when it renamed
+/// it.
 #[derive(Clone, Copy, Default)]
 struct Use {
     first: Option<i64>,
@@ -23,54 +18,17 @@ struct Use {
     renamed: Option<i64>,
 }
 
-/// By file: the one of which it is another name. It is not written itself, comes into use when the
-/// other, or a directory that it is in, may have been renamed, and its path is the same but for a
-/// part of one name.
-pub fn renamed(files: &[FileEntry], steps: &Steps) -> Vec<Option<u32>> {
-    let uses = uses(files.len(), steps);
-    let moments =
-        files.iter().zip(&uses).filter_map(|(file, own)| Some((path(file), own.renamed?)));
-    let moments: HashMap<&Path, i64> = moments.collect();
-    let mut known: HashMap<PathBuf, Before> = HashMap::new();
-    for ((file, own), number) in files.iter().zip(&uses).zip(0..) {
-        for prefix in path(file).ancestors().filter(|_| own.is_written) {
-            let Some(at) = moments.get(prefix) else { continue };
-            for (name, rest) in names(prefix, path(file)) {
-                let before = Before { at: *at, rest, file: number };
-                let found = known.entry(name).or_insert(before);
-                *found = (*found).min(before);
-            }
-        }
-    }
-    let before = |(file, own): (&FileEntry, &Use)| {
-        let first = own.first.filter(|_| !own.is_written)?;
-        known.get(path(file)).filter(|before| before.at <= first).map(|before| before.file)
+/// By file: the one of which it is another name. That is written, it is not, and it comes into use
+/// when the other, or a directory that it is in, may have been renamed.
+pub fn renamed(tables: &Tables, steps: &Steps) -> Vec<Option<u32>> {
+    let uses = uses(tables.files.len(), steps);
+    let of = |(former, own): (Option<Former>, &Use)| {
+        let former = former.filter(|_| !own.is_written)?;
+        let before = &uses[former.file as usize];
+        let at = uses[former.renamed as usize].renamed?;
+        (before.is_written && at <= own.first?).then_some(former.file)
     };
-    files.iter().zip(&uses).map(before).collect()
-}
-
-/// A file that had another name: how much of that is gone, when it was renamed, and which it is.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Before {
-    rest: usize,
-    at: i64,
-    file: u32,
-}
-
-/// What the file may be called afterwards, and how much is gone, where what is at `prefix` loses
-/// what is set off before or behind its name: `out.10` does not become `out.1`.
-fn names<'a>(prefix: &'a Path, file: &'a Path) -> impl Iterator<Item = (PathBuf, usize)> + use<'a> {
-    let old = prefix.file_name().map_or(&[][..], OsStr::as_bytes);
-    let behind = file.strip_prefix(prefix).unwrap_or(Path::new(""));
-    let set_off = (0..old.len()).filter(|place| !old[*place].is_ascii_alphanumeric());
-    let shorter = set_off.flat_map(|place| [&old[..place], &old[place + 1..]]);
-    shorter.filter(|name| !name.is_empty()).map(move |name| {
-        let mut path = prefix.with_file_name(OsStr::from_bytes(name));
-        if !behind.as_os_str().is_empty() {
-            path.push(behind);
-        }
-        (path, old.len() - name.len())
-    })
+    tables.former().into_iter().zip(&uses).map(of).collect()
 }
 
 fn uses(files: usize, steps: &Steps) -> Vec<Use> {
@@ -94,10 +52,6 @@ fn uses(files: usize, steps: &Steps) -> Vec<Use> {
     uses
 }
 
-fn path(file: &FileEntry) -> &Path {
-    Path::new(OsStr::from_bytes(&file.path))
-}
-
 /// Another's files, of which some are others under a new name.
 pub struct Renamed<'a> {
     pub under: &'a mut dyn FileSystem,
@@ -118,6 +72,8 @@ impl FileSystem for Renamed<'_> {
 
 #[cfg(test)]
 mod tests {
+    use tailrace_trace::tables::FileEntry;
+
     use super::*;
     use crate::steps::RankSteps;
 
@@ -137,48 +93,43 @@ mod tests {
         Steps { ranks, ..Steps::default() }
     }
 
-    fn found(names: &[&str], calls: &[(Access, u32, i64)]) -> Vec<Option<u32>> {
+    fn found(
+        names: &[&str],
+        renames: &[(u32, &str)],
+        calls: &[(Access, u32, i64)],
+    ) -> Vec<Option<u32>> {
         let file = |path: &&str| FileEntry { path: (*path).into(), opaque: false };
-        renamed(&names.iter().map(file).collect::<Vec<_>>(), &run(calls))
+        let files = names.iter().map(file).collect();
+        let renames = renames.iter().map(|(file, name)| (*file, (*name).into())).collect();
+        renamed(&Tables { files, renames, ..Tables::default() }, &run(calls))
     }
 
     const WRITTEN_AND_RENAMED: [(Access, u32, i64); 2] =
         [(Access::Write, 0, 10), (Access::Other, 0, 20)];
 
     #[test]
-    fn a_file_that_was_written_under_a_longer_name_is_that_one() {
+    fn a_file_that_was_written_under_another_name_is_that_one() {
         let then = |call| [WRITTEN_AND_RENAMED.as_slice(), &[call]].concat();
         let open = then((Access::Open, 1, 30));
-        let of = |one, other| found(&[one, other], &open)[1];
-        assert_eq!(of("/a/out.nc.partial", "/a/out.nc"), Some(0));
-        assert_eq!(of("/a/.tmp-out.nc", "/a/out.nc"), Some(0));
+        let names = ["/a/x", "/a/out.nc"];
+        let of = |calls: &[(Access, u32, i64)]| found(&names, &[(0, "/a/out.nc")], calls)[1];
+        assert_eq!(of(&open), Some(0));
         // a file in a directory that was renamed
-        let names = ["/a/out.partial/7", "/a/out/7", "/a/out.partial", "/b/out/7", "/a/out/8"];
+        let names = ["/a/out.partial/7", "/a/out/7", "/a/out.partial", "/a/out/8"];
         let moved = [(Access::Write, 0, 10), (Access::Other, 2, 20), (Access::Open, 1, 30)];
-        let both = [moved.as_slice(), &[(Access::Open, 3, 30), (Access::Open, 4, 30)]].concat();
-        assert_eq!(found(&names, &both), [None, Some(0), None, None, None]);
-        // of several the one that loses least
-        let names = ["/a/out.nc.old.tmp", "/a/out.nc", "/a/out.nc.tmp"];
-        let two = [(Access::Write, 2, 10), (Access::Other, 2, 20)];
-        assert_eq!(
-            found(&names, &[then((Access::Open, 1, 30)), two.to_vec()].concat())[1],
-            Some(2)
-        );
-        // elsewhere, a number that goes on, and no part of it
-        assert_eq!(of("/b/out.nc.partial", "/a/out.nc"), None);
-        assert_eq!(of("/a/out.10", "/a/out.1"), None);
-        assert_eq!(of("/a/out.nc.partial", "/a/in.nc"), None);
-        let names = ["/a/out.nc.partial", "/a/out.nc"];
+        let both = [moved.as_slice(), &[(Access::Open, 3, 30)]].concat();
+        assert_eq!(found(&names, &[(2, "/a/out")], &both), [None, Some(0), None, None]);
         // that it was asked for or removed before says nothing
         for access in [Access::LookUp, Access::Other] {
-            let asked = [&[(access, 1, 5)], open.as_slice()].concat();
-            assert_eq!(found(&names, &asked)[1], Some(0));
+            assert_eq!(of(&[&[(access, 1, 5)], open.as_slice()].concat()), Some(0));
         }
-        // it was there before, or it is written itself
-        assert_eq!(found(&names, &then((Access::Open, 1, 5)))[1], None);
-        assert_eq!(found(&names, &then((Access::Write, 1, 30)))[1], None);
-        // nothing renamed the other
-        assert_eq!(found(&names, &[(Access::Write, 0, 10), (Access::Open, 1, 30)])[1], None);
+        // it was there before, or it is written itself, or the other is not
+        assert_eq!(of(&then((Access::Open, 1, 5))), None);
+        assert_eq!(of(&then((Access::Write, 1, 30))), None);
+        assert_eq!(
+            of(&[(Access::Read, 0, 10), (Access::Other, 0, 20), (Access::Open, 1, 30)]),
+            None
+        );
     }
 
     /// Files by number, of which each is dirty until it is synchronised, for 100 ns.

@@ -103,7 +103,8 @@ fn verify(py: Python<'_>, path: PathBuf, progress: Option<Py<PyAny>>) -> PyResul
 /// "ideal_network_ns" (T_net), "ideal_network_even_io_ns" (T_even), "ideal_ns" (T_ideal), "meta"
 /// {str: str}; tables as dictionaries of columns of equal length: "rank" (by rank; useful_ns +
 /// io_ns + mpi_ns is the run time, counters None where absent), "files" and "file_rank" (innermost
-/// layer only, so that rows add up, but for mpiio_ns: MPI-IO calls and what is inside them),
+/// layer only, so that rows add up, but for mpiio_ns: MPI-IO calls and what is inside them;
+/// "former" is the row of the file that was renamed so, or -1),
 /// "file_sizes" (reads and writes as [file, decade]), "file_uses" (the files with most time: read,
 /// write, other as [file, row, bin], rows as in "timeline"),
 /// "functions" (time_ns holds calls inside), "phases" (fill the window), "longest" (in order of

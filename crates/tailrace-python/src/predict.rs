@@ -56,7 +56,7 @@ impl RunSteps {
             let (nodes, files) = (tailrace_predict::nodes(tables), tables.files.clone());
             let steps = tailrace_predict::steps(&*trace, options.eager_limit_bytes)?;
             let outputs = outputs.then(|| Outputs::of(&*trace, &steps)).transpose()?;
-            let renamed = tailrace_predict::renamed(&files, &steps);
+            let renamed = tailrace_predict::renamed(tables, &steps);
             Ok(Self { steps, nodes, files, renamed, outputs })
         })
         .map_err(trace_error)

@@ -1,5 +1,7 @@
 //! Tables per rank, file and function.
 
+use std::collections::HashMap;
+
 use numpy::{PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -115,6 +117,12 @@ pub(crate) fn files<'py>(py: Python<'py>, trace: &Tables, analysis: &Analysis) -
     columns.set_item("layer", files.iter().map(|row| layer(row.layer)).collect::<Vec<_>>())?;
     let places = files.iter().map(|row| place(trace.files[row.file as usize].place()));
     columns.set_item("place", places.collect::<Vec<_>>())?;
+    let rows: HashMap<u32, i64> = (0..).zip(files).map(|(row, file)| (file.file, row)).collect();
+    let former = trace.former();
+    integers(&columns, "former", files, |row| {
+        let former = former[row.file as usize].and_then(|former| rows.get(&former.file));
+        former.copied().unwrap_or(-1)
+    })?;
     integers(&columns, "ranks", files, |row| i64::from(row.ranks))?;
     tallies(&columns, &files.iter().map(|row| row.total).collect::<Vec<_>>())?;
     integers(&columns, "slowest_rank", files, |row| i64::from(row.slowest_rank))?;

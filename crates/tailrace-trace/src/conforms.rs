@@ -45,6 +45,8 @@ fn check_tables(tables: &Tables) {
         }
     }
     assert!(tables.locations.is_sorted_by_key(|location| location.rank), "locations are by rank");
+    let known = tables.renames.iter().all(|(file, _)| (*file as usize) < tables.files.len());
+    assert!(known, "what is renamed is a file");
     let frames = tables.places.paths.iter().flat_map(|path| &path.frames);
     let known = frames.into_iter().all(|&frame| (frame as usize) < tables.places.frames.len());
     assert!(known, "the frames of call paths are there");

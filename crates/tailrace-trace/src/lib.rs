@@ -47,6 +47,7 @@ mod parallel;
 pub mod places;
 pub mod prv;
 mod raw;
+mod renames;
 pub mod tables;
 mod through;
 mod waits;
@@ -59,6 +60,7 @@ pub use error::TraceError;
 pub use memory::MemoryTrace;
 pub use open::open;
 pub use pack::pack;
+pub use renames::Former;
 pub use tables::Tables;
 pub use through::read_through;
 

@@ -1,6 +1,6 @@
 //! What a trace holds once: the names that events point to, the machine, the run.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use hashbrown::HashMap;
@@ -20,6 +20,8 @@ pub struct Tables {
     pub functions: Vec<Function>,
     /// One per distinct path.
     pub files: Vec<FileEntry>,
+    /// Files and directories (indices into [`Tables::files`]) that were renamed, and to what.
+    pub renames: BTreeSet<(u32, Vec<u8>)>,
     /// Entry 0 is MPI_COMM_WORLD, where the program has one.
     pub communicators: Vec<Communicator>,
     /// By communicator and world rank: the world ranks that neighbourhood collectives of this rank

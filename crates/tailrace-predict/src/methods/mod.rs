@@ -82,6 +82,8 @@ pub struct Outputs {
     emptied: Vec<Emptied>,
     /// By rank: the numbers of its calls by which HDF5 synchronises a file of all.
     flushes: Vec<Vec<u32>>,
+    /// By file: the one of which it is another name.
+    renamed: Vec<Option<u32>>,
 }
 
 /// The families that they are about, from when to when.
@@ -115,7 +117,8 @@ impl Outputs {
         let of_rank = |(rank, notes): (&RankSteps, &Vec<Note>)| flushes(&rank.calls, notes);
         let flushes = steps.ranks.iter().zip(&notes).map(of_rank).collect();
         let begins = replay::begins(steps, &mut Scaled::all(1.));
-        Ok(Self { families, units, begins, others, meetings, emptied, flushes })
+        let renamed = renamed(trace.tables(), steps);
+        Ok(Self { families, units, begins, others, meetings, emptied, flushes, renamed })
     }
 
     /// The steps with another method for all files that `moves` says. None where ranks would then
@@ -166,7 +169,7 @@ impl Outputs {
         let Generator { inserts, targets, told, .. } = generator;
         rewriting::rewrite(&mut steps, original, &self.begins, inserts, &dropped);
         if !targets.more.is_empty() {
-            rewriting::synchronize_each(&mut steps, &renamed(files, original), &targets.more);
+            rewriting::synchronize_each(&mut steps, &self.renamed, &targets.more);
         }
         let more = targets.more.iter().map(|(file, rank)| own(&files[*file as usize], *rank));
         let files = files.iter().cloned().chain(more).collect();

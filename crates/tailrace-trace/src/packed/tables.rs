@@ -1,6 +1,6 @@
 //! The tables as bytes.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::cursor::{Cursor, Damage, put_string, put_varint, put_word};
@@ -60,6 +60,10 @@ pub(super) fn put(tables: &Tables) -> Vec<u8> {
         let number = ENDS.iter().position(|&ended| ended == location.ended);
         to.push(number.unwrap_or_default() as u8);
     });
+    put_list(&mut to, &tables.renames.iter().collect::<Vec<_>>(), |to, (file, name)| {
+        put_varint(to, (*file).into());
+        put_string(to, name);
+    });
     to
 }
 
@@ -107,11 +111,17 @@ pub(super) fn read(bytes: &[u8]) -> Result<Tables, Damage> {
     if from.left() > 0 {
         ends(from, &mut locations)?;
     }
+    let renames = if from.left() > 0 {
+        list(from, 2, |from| rename(from, files.len()))?.into_iter().collect()
+    } else {
+        BTreeSet::new()
+    };
     Ok(Tables {
         ranks,
         locations,
         functions,
         files,
+        renames,
         communicators,
         neighbours,
         window,
@@ -228,6 +238,15 @@ fn neighbours(from: &mut Cursor, communicators: u32, ranks: u32) -> Result<Neigh
         return Err(from.damage("neighbours belong to no communicator"));
     }
     Ok((of, group(from, ranks)?))
+}
+
+/// Earlier versions of the tables end before the list of these.
+fn rename(from: &mut Cursor, files: usize) -> Result<(u32, Vec<u8>), Damage> {
+    let file = small(from)?;
+    if file as usize >= files {
+        return Err(from.damage("what is renamed is no file"));
+    }
+    Ok((file, from.string()?.to_vec()))
 }
 
 fn put_location(to: &mut Vec<u8>, location: &Location) {

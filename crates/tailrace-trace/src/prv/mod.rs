@@ -34,7 +34,7 @@ mod stream;
 mod thread;
 mod types;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
@@ -248,6 +248,7 @@ fn tables(
         locations,
         functions: names.functions,
         files: names.files,
+        renames: BTreeSet::new(),
         communicators: names.communicators,
         neighbours: BTreeMap::new(),
         window: Some(Window { begin_ns: 0, end_ns: end }),

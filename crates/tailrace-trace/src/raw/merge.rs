@@ -78,6 +78,12 @@ impl Merge {
                 }
             }
         }
+        for &stream in &image.streams {
+            for (file, name) in &surveys[stream].renames {
+                let file = numbers.files.get(*file);
+                tables.renames.extend(file.map(|file| (file, tidy(name).into_owned())));
+            }
+        }
         if let (Some(rank), true) = (image.rank, image.meta.contains_key("rank")) {
             self.predefined(&mut numbers, rank, image, tables);
         }

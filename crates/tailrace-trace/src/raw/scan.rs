@@ -49,6 +49,11 @@ pub(crate) enum Record<'a> {
         shared: u16,
         path: &'a [u8],
     },
+    /// A file got another name.
+    Renamed {
+        file: u32,
+        path: &'a [u8],
+    },
     Module {
         number: u32,
         build_id: &'a [u8],
@@ -292,6 +297,7 @@ fn definition(head: u8, payload: &[u8]) -> Result<Record<'_>, Damage> {
         }
         253 => Record::Place { number: from.u32()?, payload: from.rest() },
         254 => Record::Path { file: from.u32()?, shared: from.u16()?, path: from.rest() },
+        255 => Record::Renamed { file: from.u32()?, path: from.rest() },
         _ => return Err(Damage { at: 0, what: "no record begins so" }),
     })
 }

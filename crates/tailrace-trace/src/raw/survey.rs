@@ -21,6 +21,8 @@ const READINGS_KEPT: usize = 2048;
 const NOTES_KEPT: usize = 1000;
 /// Call paths kept per stream, as in `capture/places.h`, and modules.
 const PLACES_KEPT: usize = 1 << 14;
+/// Renames kept per stream.
+const RENAMES_KEPT: usize = 1 << 16;
 /// Waits for a processor kept per stream.
 const WAITS_KEPT: usize = 1 << 16;
 
@@ -45,6 +47,8 @@ pub(crate) struct Survey {
     /// Functions of shapes: all should have a name.
     used: Vec<bool>,
     pub paths: Paths,
+    /// File numbers, and names that they got.
+    pub renames: BTreeSet<(u32, Vec<u8>)>,
     pub communicators: HashMap<u32, RawCommunicator>,
     pub readings: Vec<Reading>,
     pub notes: BTreeSet<(String, String)>,
@@ -102,6 +106,7 @@ impl Survey {
             names: Vec::new(),
             used: Vec::new(),
             paths: Paths::default(),
+            renames: BTreeSet::new(),
             communicators: HashMap::new(),
             readings: Vec::new(),
             notes: BTreeSet::new(),
@@ -162,6 +167,9 @@ impl Survey {
             Record::Module { number, build_id, name } => self.module(number, build_id, name),
             Record::Place { number, payload } => self.place(number, payload),
             Record::Path { file, shared, path } => self.paths.insert(file, shared.into(), path),
+            Record::Renamed { file, path } if self.renames.len() < RENAMES_KEPT => {
+                self.renames.insert((file, path.to_vec()));
+            }
             Record::Communicator(payload) => self.communicator(payload, groups),
             Record::Meta { key: b"clock_offset", value } => self.clock_offsets.push(text(value)),
             Record::Meta { key, value } => drop(self.meta.insert(text(key), text(value))),

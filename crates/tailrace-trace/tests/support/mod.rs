@@ -95,6 +95,10 @@ impl Stream {
         self.record(254, &[&file.to_le_bytes()[..], &shared.to_le_bytes(), path].concat())
     }
 
+    pub(crate) fn renamed(&mut self, file: u32, name: &[u8]) -> &mut Self {
+        self.record(255, &[&file.to_le_bytes()[..], name].concat())
+    }
+
     /// A communicator of one run of ranks with step 1.
     pub(crate) fn communicator(
         &mut self,
