@@ -5,7 +5,7 @@ import pytest
 from tailrace.verdict.evidence import Evidence, Finding
 from tailrace.verdict.headline import judge
 
-from .columns import MILLISECOND, SECOND, Program, mpi, useful, write
+from .columns import MILLISECOND, SECOND, Program, mpi, read, useful, write
 
 PATH = b"/run/field.h5"
 
@@ -39,8 +39,8 @@ def test_its_share_is_said():
 def test_reading_is_told_apart_from_writing():
     """Of 9.01 s zstd and zlib take 3 and 1 s to decompress what is read, and zlib 1 s to compress;
     compress2 is zlib's in writing alone."""
-    read = "1000000000 3 27000000 96000000;3000000000 2 4000000 8000000 32015"
-    columns = ran("1000000000 3 96000000 27000000", decompressed=read)
+    told = "1000000000 3 27000000 96000000;3000000000 2 4000000 8000000 32015"
+    columns = ran("1000000000 3 96000000 27000000", decompressed=told)
     both = {found.code: found for found in judge(Evidence(columns)).findings}
     assert both["compression"].finding == "compressing by zlib takes 11.1 % of the run"
     said = both["decompression"]
@@ -50,10 +50,33 @@ def test_reading_is_told_apart_from_writing():
         "1.00 s in 3 calls of HDF5's filter zlib, one for each chunk: 27.0 MB became 96.0 MB; it "
         "counts as computation"
     )
-    assert "cache that holds the chunks" in said.advice and not said.functions
+    assert "by a quicker filter" in said.advice and not said.functions
     unknown = ran("", decompressed="3000000000 2 4000000 8000000 300")
     words = "what HDF5's filter 300 does to what is read takes 33.3 % of the run"
     assert words in judge(Evidence(unknown)).headline
+
+
+def again(reaches: int, compressed: int) -> Finding:
+    """Two ranks read so many bytes of a file from its begin (-1: nobody knows where), and zlib
+    takes 1 s of 9.01 s."""
+    reach = (0, reaches) if reaches > 0 else (-1, -1)
+    some = read(10 * MILLISECOND, PATH, 27_000_000, 3, reach=reach)
+    end = 9 * SECOND + 10 * MILLISECOND
+    meta = {"decompressed": ",".join([f"1000000000 3 {compressed} 96000000"] * 2)}
+    columns = Program([[useful(9 * SECOND), some]] * 2, end, end, 9 * SECOND, meta=meta).columns()
+    return next(f for f in judge(Evidence(columns)).findings if f.code == "decompression")
+
+
+def test_chunks_that_are_decompressed_again_are_told_apart():
+    """27 MB went into zlib on each rank, of a file of 2.7 MB; once is once, whoever else reads."""
+    found = again(2_700_000, 27_000_000)
+    assert "; that is 10 times what the files hold: chunks are decompressed again; " in (
+        found.evidence
+    )
+    assert "those that it does not hold are decompressed anew" in found.advice
+    for once in (again(27_000_000, 27_000_000), again(-1, 27_000_000)):
+        assert "again" not in once.evidence and "quicker filter" in once.advice
+        assert "anew" not in once.advice
 
 
 def test_beside_file_calls_it_stands_alone():

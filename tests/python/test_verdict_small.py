@@ -6,7 +6,7 @@ import pytest
 from tailrace.verdict.evidence import Evidence, Finding
 from tailrace.verdict.headline import judge
 
-from .columns import SECOND, Interval, Program, read, useful, write
+from .columns import MILLISECOND, SECOND, Interval, Program, read, useful, write
 from .test_verdict_why import MB, RANKS, first
 
 OUT = b"/run/out"
@@ -55,6 +55,24 @@ def test_requests_that_wait_are_told_from_those_that_do_not():
     waiting = "writes of 4.00 kB on average, 1.00 ms each: so small, they wait for a device or a"
     assert synchronous(quick_ns=SECOND // 100).finding == f"2,000 {waiting} server"
     assert synchronous(quick_ns=SECOND).finding == f"4,000 {waiting} server"
+
+
+def beside_a_large_one(large_ms: int) -> dict[str, str]:
+    """Findings of a rank that reads 900 times 500 B in 1.8 s, and 480 MB of the same file at once
+    in so long."""
+    small = read(1800 * MILLISECOND, OUT, 450_000, 900)
+    row = [useful(SECOND), small, read(large_ms * MILLISECOND, OUT, 480 * MB, 1)]
+    end = sum(step.length_ns for step in row)
+    columns = Program([row], end, end, SECOND).columns()
+    return {found.code: found.finding for found in judge(Evidence(columns)).findings}
+
+
+def test_small_requests_do_not_wait_for_what_a_large_one_beside_them_takes():
+    """2 ms each; and where the large one takes longer than all of them they are not the cause."""
+    found = beside_a_large_one(large_ms=200)["slow_small_requests"]
+    said = "900 small reads of less than 64 KiB each, 2.00 ms each: so small, they wait"
+    assert found.startswith(said)
+    assert not {"slow_small_requests", "small_requests"} & set(beside_a_large_one(large_ms=9000))
 
 
 @pytest.mark.parametrize(("each", "said"), [(64, True), (8000, False)])

@@ -146,9 +146,12 @@ MADE_BEFORE = {
     "know what that takes; if it is much, compress by a lower level or a quicker method",
     "hdf5": "compress by a lower level (H5Pset_deflate, in h5py compression_opts, in netCDF "
     "nc_def_var_deflate and complevel), by a quicker filter (lzf), or not at all",
-    "hdf5, read": "read what is needed again once, and keep it; or have a cache that holds the "
-    "chunks (H5Pset_chunk_cache, in h5py rdcc_nbytes, nc_set_chunk_cache), as those that it does "
-    "not hold are decompressed anew; or write them by a quicker filter",
+    "hdf5, read": "write what is read by a quicker filter (lzf), by a lower level, or not "
+    "compressed; read a chunk as a whole, or have a cache that holds it until all of it was read "
+    "(H5Pset_chunk_cache, in h5py rdcc_nbytes, nc_set_chunk_cache)",
+    "hdf5, read again": "read what is needed again once, and keep it; or have a cache that holds "
+    "the chunks (H5Pset_chunk_cache, in h5py rdcc_nbytes, nc_set_chunk_cache): those that it does "
+    "not hold are decompressed anew",
 }
 
 

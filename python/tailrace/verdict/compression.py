@@ -11,6 +11,8 @@ read, with no call in between, so that capture measures the functions that do it
 | … by zstd and lzf                          | of several those with NOTABLE_PART of the time  |
 | what HDF5's filter shuffle does takes x %  | it does not compress, or no name is known, of   |
 |                                            | one of these                                    |
+| …: chunks are decompressed again           | in all, AGAIN times as many bytes went into one |
+|                                            | filter as the files that were read reach        |
 """
 
 from typing import NamedTuple
@@ -23,6 +25,7 @@ from tailrace.verdict.between import UNEVEN, named_ranks
 from tailrace.verdict.evidence import NOTABLE_LOSS, Evidence, Finding, Kind
 
 NOTABLE_PART = 0.1
+AGAIN = 1.5
 ZLIB = 1
 # By the numbers that HDF5 and its registry gave them.
 COMPRESSING = {
@@ -108,11 +111,15 @@ def _found(evidence: Evidence, way: _Way) -> Finding | None:
     longest_ns = int(time_ns[longest])
     if longest_ns > UNEVEN * mean_ns:
         who += f", on rank {longest} {percent(evidence.share(longest_ns))}"
-    words = advice(Kind.MADE_BEFORE, way.advised)
+    is_again = way is READING and (most := _most_again(evidence, done)) >= AGAIN
+    words = advice(Kind.MADE_BEFORE, f"{way.advised} again" if is_again else way.advised)
+    facts = "; ".join(_facts(each, way) for each in done)
+    if is_again:
+        facts += f"; that is {most:.3g} times what the files hold: chunks are decompressed again"
     return Finding(
         way.kind,
         f"{_what(done, way)} takes {percent(share)} of the run{who}",
-        f"{'; '.join(_facts(each, way) for each in done)}; it counts as computation",
+        f"{facts}; it counts as computation",
         share,
         f"without this time the run would be up to {nanoseconds(longest_ns)} shorter",
         to_seconds(longest_ns),
@@ -157,6 +164,16 @@ def _facts(done: _Filter, way: _Way) -> str:
         f"{nanoseconds(int(done.time_ns.sum()))} in {count(calls, 'call')} of {function}: "
         f"{byte_count(before)} became {byte_count(after)}"
     )
+
+
+def _most_again(evidence: Evidence, filters: list[_Filter]) -> float:
+    """How many times what the ranks' files hold went through one filter; 0 where it is not known
+    where in them was read. A rank that reads the file of another reads it for itself."""
+    table = evidence.file_rank
+    begins, ends = (np.asarray(table[f"reads_{edge}"]) for edge in ("begin", "end"))
+    if not (held := int((ends - begins)[begins >= 0].sum())):
+        return 0.0
+    return max(int(each.bytes_before.sum()) for each in filters) / held
 
 
 def _time_ns(evidence: Evidence, filters: list[_Filter]) -> np.ndarray:

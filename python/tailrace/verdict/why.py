@@ -370,8 +370,13 @@ def _small_ones(evidence: Evidence, kind: str) -> Cause | None:
         return None
     rows = _with_most_calls(evidence, kind, _waiting(evidence, kind, rows))
     use = sum_use(evidence.files, rows)
-    if use.each_ns(kind) * evidence.ran_in_io >= WAITING_NS:
+    small_ns, number = (use.pattern(kind, name) for name in ("small_ns", "small"))
+    if small_ns < CAUSE_SHARE * use.time_ns(kind):  # a few large ones take as long as all of them
+        return None
+    if small_ns / number * evidence.ran_in_io >= WAITING_NS:
         text = calls_of(use, kind, evidence.columns["functions"])
+        if has_large_ones(evidence.columns["file_sizes"], rows, use, kind):
+            text = f"{small_ones_of(use, kind, True)}, {nanoseconds(small_ns // number)} each"
         # most file systems let one rank at a time write to a file
         shared = kind == "write" and any(len(evidence.users_of(row, kind)) > 1 for row in rows)
         whom = "a device, a server or each other" if shared else "a device or a server"
