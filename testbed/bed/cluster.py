@@ -17,7 +17,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from bed import furnish, links, mounts, needs
+from bed import delay, furnish, links, mounts, needs
 from bed.cell import Cell
 from bed.errors import TestbedError
 from bed.network_bed import LONGEST_CONNECT_S, LONGEST_LOOK_S, NetworkBed, Wishes
@@ -48,8 +48,7 @@ class Cluster:
             )
         if wishes.nodes > NODES_MAX:
             raise TestbedError(f"a cluster has at most {NODES_MAX} nodes", "--nodes 8", 2)
-        if wishes.latency_us is not None:
-            needs.check_delay(self.name)
+        needs.check_delay(self.name, wishes.latency_us)
         if wishes.drift_ppm:
             needs.check(self.name, ["cc"], [], fuse=False)
         if wishes.disk_bytes_per_s is not None:
@@ -102,12 +101,13 @@ class Cluster:
             (self.directory / part).mkdir()
         self.hub.start(self.room.lock)
         links.make_hub(self.hub, NETWORK)
+        delayed = delay.command(self.hub, self.directory, wishes.latency_us)
         with ThreadPoolExecutor(AT_ONCE) as workers:
-            list(workers.map(lambda node: self._start(node, wishes), self.nodes))
+            list(workers.map(lambda node: self._start(node, wishes, delayed), self.nodes))
         self._introduce(self.nodes, self._addresses())
         links.introduce(self.hub, "hub", self._addresses())
         furnish.show_disk(self.own(self.node(1)), self.disk)
-        links.shape(self.hub, self.nodes, "node", wishes.rate_bit_per_s, wishes.latency_us)
+        links.shape(self.hub, self.nodes, "node", wishes.rate_bit_per_s)
         if wishes.drift_ppm:
             self._set_drifts(wishes.drift_ppm)
         self._write_ssh()
@@ -115,13 +115,13 @@ class Cluster:
         if wishes.slurm:
             self.slurm.up(wishes.cpus_per_node)
 
-    def _start(self, node: Cell, wishes: Wishes) -> None:
+    def _start(self, node: Cell, wishes: Wishes, delayed: list[str]) -> None:
         number = int(node.node.removeprefix("node"))
         node.start(self.room.lock)
         furnish.furnish(node, self.room.directory, self.own(node), self.disk, self._hosts())
         if wishes.disk_bytes_per_s is not None:
             furnish.mount_disk(node, self.own(node), self.disk, wishes.disk_bytes_per_s)
-        links.join(self.hub, node, node.node, links.address(NETWORK, number))
+        links.join(self.hub, node, node.node, links.address(NETWORK, number), delayed)
         node.run([sys.executable, str(LOGIN), "serve", str(self._socket(node)), str(self.disk)])
 
     @staticmethod
@@ -156,7 +156,7 @@ class Cluster:
         path.chmod(0o755)
 
     def change(self, wishes: Wishes) -> None:
-        links.shape(self.hub, self.nodes, "node", wishes.rate_bit_per_s, wishes.latency_us)
+        links.shape(self.hub, self.nodes, "node", wishes.rate_bit_per_s)
 
     # --- its clients of other beds ---
 

@@ -32,17 +32,25 @@ FIXED = {
     "nodes": "nodes",
     "cpus_per_node": "cpus-per-node",
     "servers": "servers",
+    "latency_us": "latency",
     "drift_ppm": "clock-drift",
     "disk_bytes_per_s": "disk-rate",
     "slurm": "slurm",
 }
 FIXED_OF = {
     "local": (),
-    "nfs": ("capacity_bytes", "client"),
-    "single": ("capacity_bytes",),
-    "striped": ("capacity_bytes", "servers"),
+    "nfs": ("capacity_bytes", "client", "latency_us"),
+    "single": ("capacity_bytes", "latency_us"),
+    "striped": ("capacity_bytes", "servers", "latency_us"),
     "slurm": ("nodes", "cpus_per_node"),
-    "cluster": ("nodes", "cpus_per_node", "drift_ppm", "disk_bytes_per_s", "slurm"),
+    "cluster": (
+        "nodes",
+        "cpus_per_node",
+        "latency_us",
+        "drift_ppm",
+        "disk_bytes_per_s",
+        "slurm",
+    ),
 }
 
 
@@ -134,7 +142,8 @@ def _add_cluster(up: argparse.ArgumentParser) -> None:
         "--latency",
         type=_microseconds,
         metavar="TIME",
-        help="of a round trip over a node's link, e.g. 200us; needs the kernel's netem [-]",
+        help="of a round trip over a server's or node's link, e.g. 200us, beside what it takes by"
+        " itself [-]",
     )
     up.add_argument(
         "--disk-rate", type=_size, metavar="SIZE", help="of a node's disk, a second, e.g. 35mb [-]"

@@ -41,6 +41,7 @@ class Gluster(NetworkBed):
             self.name, ["ip", "tc", "nsenter", "glusterd", "gluster", "glusterfs"], [], fuse=True
         )
         needs.check_directories(self.name, self.private_directories)
+        needs.check_delay(self.name, wishes.latency_us)
 
     def serve(self, wishes: Wishes) -> None:
         for cell in self.server_cells:

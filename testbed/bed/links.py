@@ -1,5 +1,5 @@
-"""Links: a hub, in which clients live, and one veth pair to each server, both ends shaped by a
-token bucket.
+"""Links: a hub, in which clients live, and one pair of devices to each server, both ends shaped by
+a token bucket: a veth, or devices with a distance between them (delay.py).
 
 The hub has a network namespace of its own too, so that the machine's own network is neither used
 nor changed. Each kind of bed has addresses of its own in one network, so that nodes of the cluster
@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from bed import system
 from bed.cell import Cell
@@ -64,9 +64,17 @@ def make_hub(hub: Cell, network: int) -> None:
         _in_network(hub, command.split())
 
 
-def join(hub: Cell, far: Cell, near: str, far_address: str) -> None:
-    """A link from the hub, where its end is called `near`, to the cell's eth0."""
-    _add_pair(hub, near, far, f"eth0 address {hardware_address(far_address)}")
+def join(hub: Cell, far: Cell, near: str, far_address: str, delay: Sequence[str] = ()) -> None:
+    """A link from the hub, where its end is called `near`, to the cell's eth0. `delay`: the command
+    that makes one with a distance."""
+    address_there = hardware_address(far_address)
+    if delay:
+        far_end = f"{near}-far"
+        hub.run([*delay, near, far_end])
+        _in_network(hub, f"ip link set {far_end} address {address_there}".split())
+        _in_network(hub, f"ip link set {far_end} netns {far.pid()} name eth0".split())
+    else:
+        _add_pair(hub, near, far, f"eth0 address {address_there}")
     _in_network(hub, ["ip", "link", "set", near, "master", "hub", "up"])
     _in_network(far, ["ip", "address", "add", f"{far_address}/{PREFIX}", "dev", "eth0"])
     _in_network(far, ["ip", "link", "set", "eth0", "up"])
@@ -99,16 +107,12 @@ def _add_pair(near: Cell, name: str, far: Cell, far_end: str) -> None:
     _in_network(near, pair.split())
 
 
-def shape(
-    hub: Cell, far: list[Cell], prefix: str, rate: int | None, delay_us: int | None = None
-) -> None:
+def shape(hub: Cell, far: list[Cell], prefix: str, rate: int | None) -> None:
     """Both directions of every link: what is sent there at the hub's end, what comes from there at
-    its own. Half of `delay_us`, in microseconds of a round trip, is spent at each end."""
+    its own."""
     for number, cell in enumerate(far, 1):
         for end, device in ((hub, f"{prefix}{number}"), (cell, "eth0")):
             _shape_end(end, device, rate)
-            if delay_us is not None:
-                _delay_end(end, device, rate, delay_us)
 
 
 def _shape_end(cell: Cell, device: str, rate: int | None) -> None:
@@ -119,13 +123,6 @@ def _shape_end(cell: Cell, device: str, rate: int | None) -> None:
         )
     elif rates_of_end(cell, device):
         _in_network(cell, ["tc", "qdisc", "delete", "dev", device, "root"])
-
-
-def _delay_end(cell: Cell, device: str, rate: int | None, delay_us: int) -> None:
-    """Behind the bucket, where there is one."""
-    place = ["root"] if rate is None else ["parent", "1:1"]
-    delay = ["netem", "limit", "10000", "delay", f"{delay_us / 2:g}us"]
-    _in_network(cell, [*REPLACE, device, *place, *delay])
 
 
 def rates_of_end(cell: Cell, device: str) -> list[int]:

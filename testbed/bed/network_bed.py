@@ -7,7 +7,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from bed import links, mounts
+from bed import delay, links, mounts
 from bed.cell import Cell
 from bed.errors import TestbedError
 from bed.room import Room
@@ -74,9 +74,10 @@ class NetworkBed:
     def up(self, wishes: Wishes) -> None:
         self.hub.start(self.room.lock)
         links.make_hub(self.hub, self.network)
+        delayed = delay.command(self.hub, self.directory, wishes.latency_us)
         for number, cell in enumerate(self.server_cells, 1):
             self._start_cell(number, cell, wishes.capacity_bytes)
-            links.join(self.hub, cell, f"server{number}", self.address(number))
+            links.join(self.hub, cell, f"server{number}", self.address(number), delayed)
         links.shape(self.hub, self.server_cells, "server", wishes.rate_bit_per_s)
         self.serve(wishes)
         self.mount(wishes)

@@ -69,6 +69,7 @@ class Nfs(NetworkBed):
         programs = ["ip", "tc", "nsenter", "rpcbind", "ganesha.nfsd"] + ["cc", "pkg-config"] * fuse
         needs.check(self.name, programs, ["fuse3", "libnfs"] * fuse, fuse)
         needs.check_files(self.name, FILES)
+        needs.check_delay(self.name, wishes.latency_us)
         needs.check_directories(self.name, self.private_directories)
 
     def serve(self, wishes: Wishes) -> None:

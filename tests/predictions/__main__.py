@@ -26,7 +26,7 @@ def main() -> None:
     chosen = _chosen()
     cases = [case for case in CASES if chosen.only in case.name]
     on_nodes = any(case.nodes for case in cases)
-    beds = machine.beds(chosen.beds, chosen.slow, on_nodes)
+    beds = machine.beds(chosen.beds, chosen.slow, chosen.far, on_nodes)
     # nodes have /tmp of their own
     with tempfile.TemporaryDirectory(prefix="predictions-", dir=ROOT / "build") as place:
         folder = Path(place)
@@ -57,6 +57,7 @@ def _chosen() -> argparse.Namespace:
     parser.add_argument("--families", type=int, help="only so many, the first; 0: models [all]")
     parser.add_argument("--beds", nargs="+", default=["local", "nfs", "single", "striped"])
     parser.add_argument("--slow", nargs="*", default=["nfs"], help="which also with slower links")
+    parser.add_argument("--far", nargs="*", default=[], help="which also with longer links")
     parser.add_argument("--rounds", type=int, default=5, help="two at least")
     parser.add_argument(
         "--oldest-minutes",
@@ -79,7 +80,7 @@ def _head(beds: Iterable[Bed], rounds: int, on_nodes: bool) -> dict[str, str]:
     return {
         "when": f"{datetime.now(UTC):%Y-%m-%d}",
         "machine": f"{os.cpu_count()} cores, {platform.machine()}, Linux {platform.release()}",
-        **{bed.name: f"{bed.is_what}, links of {bed.rate}" for bed in beds},
+        **{bed.name: f"{bed.is_what}, links of {bed.links}" for bed in beds},
         **({"nodes": nodes} if on_nodes else {}),
         "rounds": str(rounds),
     }

@@ -28,6 +28,9 @@ from .cases import Case
 TAILRACE = str(Path(sys.executable).with_name("tailrace"))
 RATE = "100mbit"
 SLOW_RATE = "50mbit"
+# Of a round trip, beside what it takes by itself; these beds stand in a directory of their own.
+FAR_LATENCY = "2ms"
+FAR_DIRECTORY = ROOT / "build" / "testbed-far"
 # Of all processors, what others may use for a run to count.
 MOST_LOAD = 0.15
 PROBE_S = 0.15
@@ -38,44 +41,56 @@ NODES = 8
 
 @dataclass(frozen=True)
 class Bed:
-    """A file system behind links of a rate."""
+    """A file system behind links of a rate and, if they are to have one, a latency."""
 
     bed: str
     directory: Path
     environment: tuple[tuple[str, str], ...]
     is_what: str
     rate: str = RATE
+    latency: str = ""
 
     @property
     def is_slow(self) -> bool:
         return self.rate == SLOW_RATE
 
     @property
+    def has_other_link(self) -> bool:
+        return self.is_slow or bool(self.latency)
+
+    @property
     def name(self) -> str:
-        return f"{self.bed} at {self.rate}" if self.is_slow else self.bed
+        other = self.latency or self.rate
+        return f"{self.bed} at {other}" if self.has_other_link else self.bed
+
+    @property
+    def links(self) -> str:
+        """What they are, in words."""
+        return f"{self.rate} and {self.latency}" if self.latency else self.rate
 
 
-def beds(names: list[str], slow: list[str], on_nodes: bool) -> list[Bed]:
-    """Brings them up, and the nodes of a cluster where cases are to run there. `slow`: which of
-    them are also measured with slower links."""
+def beds(names: list[str], slow: list[str], far: list[str], on_nodes: bool) -> list[Bed]:
+    """Brings them up, and the nodes of a cluster where cases are to run there. `slow` and `far`:
+    which of them are also measured with slower links, and with longer ones."""
     cluster = (CLUSTER, "--nodes", str(NODES)) if on_nodes else ()
-    up = _up([*names, *cluster], RATE)
-    found = [
-        Bed(
-            each["name"],
-            Path(each["mounts"][0]),
-            tuple(each.get("environment", {}).items()),
-            each["file_system"],
-        )
-        for each in up
-        if each["name"] != CLUSTER
+    found = [_bed(each) for each in _up([*names, *cluster], RATE) if each["name"] != CLUSTER]
+    away = ("--latency", FAR_LATENCY, "--directory", str(FAR_DIRECTORY))
+    farther = [_bed(each) for each in (_up([*far, *away], RATE) if far else [])]
+    return [
+        *found,
+        *(replace(bed, rate=SLOW_RATE) for bed in found if bed.bed in slow),
+        *(replace(bed, latency=FAR_LATENCY) for bed in farther),
     ]
-    return [*found, *(replace(bed, rate=SLOW_RATE) for bed in found if bed.bed in slow)]
 
 
-def _up(names: list[str], rate: str) -> list[dict[str, Any]]:
+def _bed(up: Mapping[str, Any]) -> Bed:
+    environment = tuple(up.get("environment", {}).items())
+    return Bed(up["name"], Path(up["mounts"][0]), environment, up["file_system"])
+
+
+def _up(words: list[str], rate: str) -> list[dict[str, Any]]:
     """Beds that are up get links of that rate."""
-    command = [sys.executable, str(ROOT / "testbed" / "testbed"), "up", *names]
+    command = [sys.executable, str(ROOT / "testbed" / "testbed"), "up", *words]
     command += ["--rate", rate, "--json"]
     done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
     if done.returncode:

@@ -81,13 +81,13 @@ class Told(NamedTuple):
 
 
 def places(family: Sequence[Case], beds: Sequence[Bed]) -> list[Place]:
-    """Where each case of a family is measured. What slower links change is much the same for all of
+    """Where each case of a family is measured. What other links change is much the same for all of
     them, and asked of the first, unless it has beds of its own: it is there for other changes."""
     return [
         Place(case, bed)
         for case in family
         for bed in beds
-        if _is_on(case, bed) and (not bed.is_slow or (case == family[0] and not case.beds))
+        if _is_on(case, bed) and (not bed.has_other_link or (case == family[0] and not case.beds))
     ]
 
 
@@ -108,11 +108,11 @@ def moves(places: Sequence[Place]) -> Iterator[Move]:
 def _kind(base: Place, target: Place) -> Kind | None:
     if base.case == target.case:
         is_link = base.bed.bed == target.bed.bed
-        # of the links that are slower only what that changes is asked
-        if base.bed.is_slow or target.bed.is_slow:
+        # of other links only what these change is asked
+        if base.bed.has_other_link or target.bed.has_other_link:
             return "link" if is_link else None
         return "file system"
-    if base.bed != target.bed or base.bed.is_slow or base.case.family != target.case.family:
+    if base.bed != target.bed or base.bed.has_other_link or base.case.family != target.case.family:
         return None
     if replace(base.case, method=target.case.method) == target.case:
         return "method"
@@ -127,7 +127,7 @@ def _more_ranks(places: Sequence[Place]) -> Iterator[Move]:
     for place in places:
         alike.setdefault((replace(place.case, ranks=0), place.bed), []).append(place)
     for found in alike.values():
-        if not found[0].bed.is_slow:
+        if not found[0].bed.has_other_link:
             ordered = sorted(found, key=lambda place: place.case.ranks)
             for base, target in pairwise(ordered[LEAST_COUNTS - 1 :]):
                 yield Move("ranks", base, target)

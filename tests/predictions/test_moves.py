@@ -69,6 +69,14 @@ def test_on_nodes_only_more_ranks_are_asked_of_and_only_those_of_nodes() -> None
     )
 
 
+def test_longer_links_are_asked_of_as_slower_ones() -> None:
+    far = replace(NFS, latency="2ms")
+    cases = [SERIAL, replace(SERIAL, method="collective")]
+    there, back = (move for move in moves(places(cases, [NFS, far])) if move.kind == "link")
+    assert (there.kind, there.words) == ("link", "nfs to nfs at 2ms")
+    assert (back.kind, back.words) == ("link", "nfs at 2ms to nfs")
+
+
 def test_files_that_the_client_knows_already_are_a_change() -> None:
     warm = replace(SERIAL, cache="warm")
     kinds = [move.kind for move in moves([Place(SERIAL, NFS), Place(warm, NFS)])]

@@ -69,6 +69,21 @@ def test_links_that_are_not_shaped(testbed: Testbed) -> None:
     assert write_rate(Path(bed["mounts"][0]) / "fast") > 4 * slow
 
 
+@pytest.mark.parametrize("name", ["nfs", pytest.param("striped", marks=pytest.mark.whole)])
+def test_a_question_waits_for_the_way_to_the_server(testbed: Testbed, name: str) -> None:
+    """Names that nobody knows: one round trip each at least, of 10 ms. The rate stays that of the
+    link."""
+    require(name)
+    bed = testbed.up(name, "--latency", "10ms", "--rate", "100mbit")
+    mount = Path(bed["mounts"][0])
+    begun = time.monotonic()
+    assert not any((mount / f"absent{number}").exists() for number in range(20))
+    assert (time.monotonic() - begun) / 20 > 10e-3
+    assert 0.5 * 100e6 < write_rate(mount / "file") < 3.1 * 100e6
+    testbed.down()
+    assert testbed.nothing_is_left()
+
+
 def test_every_end_is_shaped(testbed: Testbed) -> None:
     """A link whose one end somebody has reshaped is told, not reported as if nothing were."""
     require("single")
