@@ -47,7 +47,10 @@ def main() -> None:
             pairs += _measured(told.predicted, chosen.rounds, folder)
             head = _head(beds, chosen.rounds, on_nodes)
             written = page(pairs, declined, fixed, models.calibrated, _command(), head)
-            _write(written, chosen.output)
+            if chosen.output is not None:
+                chosen.output.write_text(written)
+    if chosen.output is None and families:
+        print(written)
 
 
 def _chosen() -> argparse.Namespace:
@@ -128,13 +131,6 @@ def _measured(family: Mapping[Move, Predicted], rounds: int, folder: Path) -> li
             file=sys.stderr,
         )
     return pairs
-
-
-def _write(page: str, output: Path | None) -> None:
-    if output is None:
-        print(page)
-    else:
-        output.write_text(page)
 
 
 main()
