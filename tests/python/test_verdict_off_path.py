@@ -370,6 +370,7 @@ def test_io_of_other_threads_is_named_and_hides_nothing_where_the_main_thread_wo
     small = _quiet(ranks=1, **moved, **asleep_for(0.9, ranks=1)).columns()
     for table in ("files", "file_rank"):
         small[table] |= {"writes": np.array([30_000]), "writes_small": np.array([30_000])}
+        small[table]["writes_small_ns"] = small[table]["write_ns"]
     verdict = judge(Evidence(small))
     assert (
         "in file calls (30,000 small writes of 1.00 kB on average take 100 % of the I/O time), "
