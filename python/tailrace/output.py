@@ -1,6 +1,7 @@
 """What commands write: JSON documents, and files that appear only when they are whole."""
 
 import contextlib
+import errno
 import itertools
 import json
 import os
@@ -55,6 +56,19 @@ def write_whole(path: Path, text: str) -> None:
             return
         with _beside(target, text) as temporary:
             temporary.replace(target)
+
+
+def check_writable(path: Path) -> None:
+    """Raises TailraceError where `write_whole` would, before long work is done for what it writes."""
+    if str(path) == "-":
+        return
+    with writing(path):
+        target = Path(os.path.realpath(path))
+        if target.is_dir():
+            raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR))
+        if target.is_file() or not target.exists():
+            with _beside(target, ""):
+                pass
 
 
 def write_new(path: Path, text: str) -> Path:

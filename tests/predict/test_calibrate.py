@@ -15,7 +15,7 @@ import pytest
 from tailrace.predict.model import load
 
 from ..conftest import find_mpi
-from ..processes import started, until
+from ..processes import LONGEST_WAIT_S, started, until
 from ..python.bench_runs import CACHE
 from ..python.test_report import check_schema
 
@@ -62,6 +62,29 @@ def test_what_cannot_be_measured_is_told(tmp_path: Path, make, sentence: str) ->
     done = subprocess.run([TAILRACE, "calibrate", place], capture_output=True, text=True)
     assert done.returncode == 2
     assert sentence in done.stderr and "hint: give a directory" in done.stderr
+
+
+def test_where_its_model_cannot_be_written_nothing_is_measured(tmp_path: Path) -> None:
+    """Else that would be said after minutes, and what was measured be lost."""
+    for output, told in ((tmp_path / "none" / "m.toml", "No such file"), (tmp_path, "directory")):
+        command = [TAILRACE, "calibrate", tmp_path, "-o", output, "--budget", "10m"]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LONGEST_WAIT_S)
+        assert done.returncode == 2 and told in done.stderr
+        assert "cannot be written" in done.stderr and "hint: choose another place" in done.stderr
+    assert not any(tmp_path.iterdir())
+
+
+@pytest.mark.slow
+def test_a_name_that_is_no_text_is_no_traceback(tmp_path: Path) -> None:
+    """Models are UTF-8, so where it was measured is left out; the source has it as it is shown."""
+    target = tmp_path / os.fsdecode(b"a\xff\n")
+    target.mkdir()
+    command = [TAILRACE, "calibrate", target, "--budget", "1s", "--json"]
+    done = subprocess.run(command, capture_output=True)
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "model.toml").write_text(json.loads(done.stdout)["model"])
+    found = load(tmp_path / "model.toml")
+    assert found.directory is None and "a\\xff\\x0a" in found.source
 
 
 # --- several ranks ---

@@ -54,8 +54,9 @@ def test_a_model_that_is_written_is_read_again(tmp_path: Path) -> None:
     model = load(written(tmp_path, toml(open="{ value = 2e-3, low = 1e-3, high = 3e-3 }")))
     assert model.calls.open.low == 1e-3 and model.calls.close.high == 0
     assert load(written(tmp_path, text(model))) == model
-    measured = model.model_copy(update={"directory": '/scratch/a "b"'})
-    assert load(written(tmp_path, text(measured))) == measured
+    for directory in ('/scratch/a "b"', "/scratch/\\n\n\t\r\x01\x7f\x85ü"):
+        measured = model.model_copy(update={"directory": directory})
+        assert load(written(tmp_path, text(measured))) == measured
 
 
 def test_where_it_was_measured_is_an_absolute_path(tmp_path: Path) -> None:

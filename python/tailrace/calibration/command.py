@@ -27,8 +27,8 @@ from tailrace.calibration.room import written_per_s
 from tailrace.calibration.shared import Shared
 from tailrace.calibration.words import of_several, told
 from tailrace.errors import TailraceError
-from tailrace.names import printable
-from tailrace.output import print_json, write_whole
+from tailrace.names import printable, shown_path
+from tailrace.output import check_writable, print_json, write_whole
 from tailrace.predict.model import Model, checked_name
 from tailrace.predict.model_text import text
 from tailrace.terminal import progress_bar, tell
@@ -76,12 +76,13 @@ class Answer(NamedTuple):
 
 def main(wanted: Wanted, as_json: bool) -> None:
     called = checked_name(wanted.name) if wanted.name is not None else _name(wanted.directory)
+    if wanted.output is not None:
+        check_writable(wanted.output)  # minutes of measuring come before it is written
     with _place(wanted.directory) as place:
         program = several.find(wanted.ranks, wanted.mpiexec) if wanted.ranks else None
         answer = _answer(called, wanted, place, program)
-    # links are not followed: traces have the names that programs used
-    measured = {"directory": abspath(wanted.directory)}  # noqa: PTH100
-    written = text(answer.model.model_copy(update=measured))
+    measured = _measured_in(wanted.directory)
+    written = text(answer.model.model_copy(update={"directory": measured}))
     if wanted.output is not None:
         write_whole(wanted.output, written)
     if as_json:
@@ -94,14 +95,21 @@ def main(wanted: Wanted, as_json: bool) -> None:
     _say(wanted.directory, wanted.output, answer)
 
 
+def _measured_in(directory: Path) -> str | None:
+    """Links are not followed: traces have the names that programs used. None where that is no text
+    in UTF-8, as models are."""
+    path = abspath(directory)  # noqa: PTH100
+    return None if any("\ud800" <= character <= "\udfff" for character in path) else path
+
+
 def _answer(called: str, wanted: Wanted, place: Path, program: several.Program | None) -> Answer:
     begin = time.monotonic()
     sizes = _sizes(place, shutil.disk_usage(place).free)
     share = ALONE if program is not None else 1.0
     rounds, held_out = _rounds(wanted, place, sizes, begin, share * wanted.budget_s)
     source = (
-        f"tailrace calibrate {wanted.directory}, {datetime.now(UTC):%Y-%m-%d}, one client,"
-        f" {len(rounds)} rounds of {byte_count(sizes.bulk)}, seed {wanted.seed}"
+        f"tailrace calibrate {shown_path(wanted.directory)}, {datetime.now(UTC):%Y-%m-%d},"
+        f" one client, {len(rounds)} rounds of {byte_count(sizes.bulk)}, seed {wanted.seed}"
     )
     fit = Fit(called, source, rounds, sizes)
     if program is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 
 from tailrace.predict.model import (
@@ -124,4 +125,5 @@ def _kinds(kinds: tuple[Kind, ...]) -> str:
 
 
 def _quoted(words: str) -> str:
-    return '"' + words.replace("\\", "\\\\").replace('"', '\\"').replace("\n", " ") + '"'
+    """As JSON has it, but for DEL, which TOML wants escaped as well."""
+    return json.dumps(words, ensure_ascii=False).replace("\x7f", "\\u007f")
