@@ -59,7 +59,7 @@ def write_whole(path: Path, text: str) -> None:
 
 
 def check_writable(path: Path) -> None:
-    """Raises TailraceError where `write_whole` would, before long work is done for what it writes."""
+    """Raises TailraceError where `write_whole` would, before long work for what is written."""
     if str(path) == "-":
         return
     with writing(path):

@@ -208,6 +208,7 @@ BEYOND = {
     *("neighbours", "neighbours-of-graph", "neighbours-of-ring", "overlapped-write"),
     *("overlapped-write-too-long", "partitioned", "pcontrol", "persistent", "pscw"),
     *("thread-waited-for", "thread-writer", "freed-active", "all-kinds", "serial", "wildcard"),
+    *("cancelled-active", "shared-lock", "thread-posts"),
 }
 
 
@@ -220,7 +221,7 @@ def check_oracle(case: cases.Case, trace: Path, columns: dict) -> None:
 
 
 # A rank that waits in MPI for its own thread's file calls, and locks: steps do not tell these.
-BEYOND_STEPS = {"thread-waited-for", "overlapped-write-too-long", "exclusive-lock"}
+BEYOND_STEPS = {"thread-waited-for", "overlapped-write-too-long", "exclusive-lock", "shared-lock"}
 
 NO_FILE_SYSTEM = {"bytes": 0.0, "others": 0.0}
 

@@ -1,5 +1,6 @@
 /* What becomes of requests beside their completion; exchanges and partitioned messages. */
 #include <mpi.h>
+#include <pthread.h>
 #include <stddef.h>
 
 #include "exact.h"
@@ -65,9 +66,32 @@ static void hear_thread(const struct call *call)
              MPI_STATUS_IGNORE);
 }
 
+/* thread_irecv REQUEST SOURCE BYTES: another thread posts the receive, and ends. Needs
+ * EXACT_THREADS=multiple. */
+static void *post_receive(void *argument)
+{
+    const struct call *call = argument;
+    MPI_Irecv(incoming, (int)value(call, 2), MPI_BYTE, source_of(call, 1), 0, MPI_COMM_WORLD,
+              named_request(call));
+    return NULL;
+}
+
+static void thread_irecv(const struct call *call)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, post_receive, (void *)call))
+        fail(call->instruction->line, "cannot start a thread", "");
+    pthread_join(thread, NULL);
+}
+
 const struct operation operations_request[] = {
-    {"isendrecv", 4, isendrecv},     {"cancel", 1, cancel},
-    {"psend_init", 3, psend_init},   {"precv_init", 3, precv_init},
-    {"pready", 2, pready},           {"thread_tells", 0, thread_tells},
-    {"hear_thread", 0, hear_thread}, {0},
+    {"isendrecv", 4, isendrecv},
+    {"cancel", 1, cancel},
+    {"psend_init", 3, psend_init},
+    {"precv_init", 3, precv_init},
+    {"pready", 2, pready},
+    {"thread_tells", 0, thread_tells},
+    {"hear_thread", 0, hear_thread},
+    {"thread_irecv", 3, thread_irecv},
+    {0},
 };
