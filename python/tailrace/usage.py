@@ -7,6 +7,7 @@ import re
 import sys
 import types
 from collections.abc import Callable, Iterator, Sequence
+from math import isnan
 from pathlib import Path
 from typing import Any, Literal, NoReturn, TypeVar, get_args
 
@@ -55,6 +56,8 @@ PAGE = _Page(path_type=Path)
 DONE, BAD, WRONG_USE, STOPPED = 0, 1, 2, 130
 # What a write to a standard output that takes no more fails with.
 UNWRITABLE = (errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EDQUOT, errno.EBADF)
+# The largest that the system has a number for.
+MOST_BYTES = (1 << 63) - 1
 LONGEST_S = 366 * 86_400.0
 POWERS = {letter: power for power, letter in enumerate("KMGT", start=1)}
 
@@ -73,7 +76,21 @@ class Size(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.
             self.fail(
                 f"'{printable(str(value))}' is not a size such as 65536, 64K or 1M", param, ctx
             )
+        if size > MOST_BYTES:
+            self.fail(f"'{printable(str(value))}' is more than any file may have", param, ctx)
         return size
+
+
+class Number(click.FloatRange):
+    """A number in a range, in which NaN is not, though it compares as if it were."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        number = float(super().convert(value, param, ctx))
+        if isnan(number):
+            self.fail(f"'{printable(str(value))}' is not a number", param, ctx)
+        return number
 
 
 class Duration(click.ParamType):  # type: ignore[type-arg]  # generic since click 8.5

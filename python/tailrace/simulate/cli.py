@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from tailrace.usage import EAGER_LIMIT, PATH, Size, cache_option
+from tailrace.usage import EAGER_LIMIT, PATH, Number, Size, cache_option
 
 
 @click.command()
@@ -54,7 +54,7 @@ from tailrace.usage import EAGER_LIMIT, PATH, Size, cache_option
 @click.option(
     "--step-seconds",
     "step_s",
-    type=click.FloatRange(min=0, max=1e6),
+    type=Number(min=0, max=1e6),
     default=None,
     metavar="SECONDS",
     help="What a model step computes, on the rank with the most cells [default: 0].",
@@ -62,7 +62,7 @@ from tailrace.usage import EAGER_LIMIT, PATH, Size, cache_option
 @click.option(
     "--latency",
     "latency_s",
-    type=click.FloatRange(min=0, max=1),
+    type=Number(min=0, max=1),
     default=None,
     metavar="SECONDS",
     help="Of a message [default: the model's, else 2e-6, between 1e-6 and 5e-6].",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 from tailrace.bench import pairs
@@ -24,6 +25,11 @@ SETTINGS: dict[str, tuple[str, ...] | None] = {
 HINTS: dict[str, tuple[str, ...] | None] = {"cb_nodes": None, "cb_buffer_size": None}
 BUFFER_BYTES = 16 << 20
 MOST = 1 << 31
+# What there may be of each, so that memory, time and the engine's numbers are enough for it: of a
+# file of each of so many ranks it takes 6 GB.
+MOST_RANKS = 1 << 22
+MOST_STEPS = 10**8
+MOST_VARIABLE_BYTES = 1 << 50
 
 
 def check(workload: Workload, method: str | None, format_: str | None) -> tuple[str, str]:
@@ -65,12 +71,13 @@ def described(
     """What `engine.simulate` takes."""
     table = workload.solver
     assert table is not None
+    _check_sizes(workload, table, ranks)
     tiles = table.tiles
     own = tiles is not None and tiles[0] * tiles[1] == ranks
     streams = [*workload.output, *workload.input]
     return {
         "ranks": ranks,
-        "ranks_per_node": ranks_per_node,
+        "ranks_per_node": min(ranks_per_node, ranks),
         "grid": table.grid[::-1],
         "tiles": tiles[::-1] if tiles and own else None,
         "steps": table.steps,
@@ -86,6 +93,31 @@ def described(
         "collective_buffer_bytes": _number(hints or {}, "cb_buffer_size") or BUFFER_BYTES,
         "streams": [_stream(stream, table) for stream in streams],
     }
+
+
+def _check_sizes(workload: Workload, table: Solver, ranks: int) -> None:
+    """Raises TailraceError for what would be answered with numbers that have no room."""
+    streams = [*workload.output, *workload.input]
+    every = [stream.every for stream in streams if stream.every is not None]
+    files = [stream.steps_per_file for stream in streams]
+    steps = max(table.steps, table.every, *every, *files)
+    variables = [variable for stream in streams for variable in stream.variable]
+    most_bytes = max((_bytes(variable, table) for variable in variables), default=0)
+    for what, given, most in (
+        ("ranks", ranks, MOST_RANKS),
+        ("steps", steps, MOST_STEPS),
+        ("tracers", table.tracers, MOST),
+        ("bytes of a variable", max(most_bytes, prod(table.grid)), MOST_VARIABLE_BYTES),
+    ):
+        if given > most:
+            raise TailraceError(
+                f"{given:,} {what} are more than can be simulated", f"{most:,} can, and no more"
+            )
+
+
+def _bytes(variable: Variable, table: Solver) -> int:
+    sizes = (_dimension(extent, None, table)["size"] for extent in variable.shape)
+    return ELEMENT_BYTES[variable.type] * prod(sizes)
 
 
 def _number(given: dict[str, str], name: str) -> int | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tailrace.engine import eager_limit_bytes
+from tailrace.errors import TailraceError
 from tailrace.gathering import EDGES, Edge
 from tailrace.predict.model import Model, Quantity, Rate
 from tailrace.predict.network import BYTE_NS, LATENCY_NS
@@ -33,13 +34,17 @@ NOTHING = Given()
 
 
 def chosen(model: Model, ranks: int, ranks_per_node: int, given: Given = NOTHING) -> Messages:
-    """Of so many ranks."""
+    """Of so many ranks. Raises TailraceError for what no message can do."""
     inside = ranks <= ranks_per_node
     latency = rate = limit = None
     if model.network is not None:
         latency = model.network.latency(inside)
         rate = model.network.rate(inside, ranks_per_node)
         limit = model.network.eager_limit_bytes
+    if given.bytes_per_s == 0:
+        raise TailraceError(
+            "messages that move no bytes a second never arrive", "--bandwidth takes 1 or more"
+        )
     if given.eager_limit_bytes is not None:
         limit = given.eager_limit_bytes
     latency_ns, of_latency = _latency(given.latency_s, latency, model.name)
