@@ -12,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from tailrace.bench.launcher import Launcher
+from tailrace.calibration import several
+from tailrace.capture.mpi import Installation
 from tailrace.predict.model import load
 
 from ..conftest import find_mpi
@@ -128,6 +131,14 @@ def test_ranks_that_are_stopped_leave_nothing(tmp_path: Path) -> None:
         process.send_signal(signal.SIGINT)
         assert process.wait() == 130
     assert not any(tmp_path.iterdir())
+
+
+def test_of_srun_the_hint_names_the_way_and_the_mpi() -> None:
+    """By another way ranks do not find each other, whatever they see."""
+    mpi = Installation(Path("/opt/mpi/bin/mpicc"), "libmpi.so.40", None)
+    found = several._hint(Launcher(("/usr/bin/srun",), mpi), "DIR")
+    assert "all see DIR" in found and "MPI of /opt/mpi/bin" in found and "srun --mpi=list" in found
+    assert "srun" not in several._hint(Launcher(("/usr/bin/mpiexec",), mpi), "DIR")
 
 
 @pytest.mark.slow

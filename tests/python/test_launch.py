@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tailrace.bench.launcher import compiler_of
 from tailrace.capture.elf import is_elf, read_dynamic
 from tailrace.capture.launch import read_command, recorded_program, spans_nodes, words_of_launcher
 from tailrace.capture.mpi import for_command, installed
@@ -257,6 +258,20 @@ def test_of_two_mpis_as_debian_installs_them_the_program_s_is_found(here, monkey
         subprocess.run(build, cwd=here, check=True)
         found = for_command(read_command(["mpiexec", "-n", "2", "./ranks"]))
         assert [mpi.soname for mpi in found] == [soname]
+
+
+def test_the_launcher_of_a_batch_system_has_no_mpi_of_its_own(here, monkeypatch):
+    """A module puts its MPI first on the PATH; that of the system lies beside srun by chance."""
+    monkeypatch.delenv("MPICC", raising=False)
+    monkeypatch.setenv("PATH", f"{here / 'module/bin'}:{here / 'bin'}:/usr/bin:/bin")
+    mpi_of(here / "system", "libmpi.so.40", "mpicc")
+    (here / "module").mkdir()
+    mpi_of(here / "module/mpi", "libmpi.so.12", "mpicc")
+    make_executable(here / "bin/srun", "#!/bin/sh\n")
+    for launcher, soname in (("srun", "libmpi.so.12"), ("mpiexec", "libmpi.so.40")):
+        assert compiler_of(here / "bin" / launcher).soname == soname
+        found = for_command(read_command([launcher, "./analyse.py"]))
+        assert found[0].soname == soname
 
 
 def test_an_mpi_of_two_names_is_one(here, monkeypatch):

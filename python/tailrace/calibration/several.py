@@ -120,10 +120,17 @@ def _run(program: Program, words: list[str], place: Path, limit_s: float) -> Rec
     try:
         check_kernel(ending, PROGRAM)
     except FailedRunError as error:
-        where = printable(str(place.parent))
-        hint = f"the launcher has to start ranks on nodes that all see {where}"
+        hint = _hint(program.launcher, printable(str(place.parent)))
         raise TailraceError(error.message, error.hint or hint) from None
     return ending.records
+
+
+def _hint(launcher: Launcher, where: str) -> str:
+    hint = f"the launcher has to start ranks on nodes that all see {where}"
+    if Path(launcher.words[0]).name != "srun":
+        return hint
+    mpi = printable(str(launcher.mpi.mpicc.parent))
+    return f"{hint}, by a way that the MPI of {mpi} knows: `srun --mpi=…` (srun --mpi=list)"
 
 
 def _written(path: Path, has_ended: bool) -> Records:

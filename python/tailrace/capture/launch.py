@@ -18,6 +18,8 @@ LAUNCHERS = frozenset({
     "mpiexec.gforker", "mpiexec.openmpi", "mpirun.openmpi", "mpiexec.mpich", "mpirun.mpich",
     "mpiexec.slurm",
 })
+# Those of batch systems, which come with no MPI: that of a compiler beside them is chance.
+OF_BATCH_SYSTEMS = frozenset({"srun", "aprun", "jsrun", "ibrun"})
 # Programs that only start another one.
 WRAPPERS = frozenset({
     "env", "nice", "time", "timeout", "taskset", "numactl", "setsid", "nohup", "stdbuf", "ionice",

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tailrace.cache import remembered
 from tailrace.capture.elf import MPI_FAMILIES, find_mpi_library
-from tailrace.capture.launch import Launch
+from tailrace.capture.launch import OF_BATCH_SYSTEMS, Launch
 
 # The last two are Debian's, where both are installed and `mpicc` is one of them.
 COMPILER_NAMES = ("mpicc", "mpicc_abi", "mpicc.mpich", "mpicc.openmpi")
@@ -32,16 +32,16 @@ def for_command(launch: Launch) -> list[Installation]:
     """Those that the command may use, one per soname, the most certain first.
 
     That is the MPI that the program is linked with, if it is linked with one: its own installation,
-    else the neighbours of mpiexec, else the PATH; none for a program without MPI and without
-    launcher. For a script or an interpreter it is every MPI beside mpiexec, or all on the PATH: the
-    choice is made at run time, by what the process has loaded.
+    else the neighbours of mpiexec (not of a batch system's launcher), else the PATH; none for a
+    program without MPI and without launcher. For a script or an interpreter it is every MPI beside
+    mpiexec, or all on the PATH: the choice is made at run time, by what the process has loaded.
     """
     linked = find_mpi_library(launch.program) if launch.program is not None else None
     if linked is None and launch.launcher is None and launch.is_plain_program:
         return []
     beside = (
         [launch.launcher.parent, Path(os.path.realpath(launch.launcher)).parent]
-        if launch.launcher
+        if launch.launcher and launch.launcher.name not in OF_BATCH_SYSTEMS
         else []
     )
     found = installed([*(_folders_beside(linked[1]) if linked and linked[1] else []), *beside])
