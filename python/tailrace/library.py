@@ -14,7 +14,7 @@ from tailrace.engine import Collectives, analyze
 from tailrace.labels import labels_of
 from tailrace.names import printable
 from tailrace.store import opened_trace
-from tailrace.units import NANOSECONDS_PER_SECOND, count
+from tailrace.units import MOST_BYTES, NANOSECONDS_PER_SECOND, count
 from tailrace.verdict import dependences
 from tailrace.verdict.as_json import report
 from tailrace.verdict.efficiencies import (
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
 
 Path = str | os.PathLike[str]
 MOST_BINS = 65_536
-MOST_BYTES = 2**63 - 1
 KINDS = ("auto", "strong", "weak")
 
 

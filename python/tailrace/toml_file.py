@@ -13,6 +13,8 @@ from tailrace.toml_lines import Lines
 from tailrace.toml_lines import Path as KeyPath
 
 MOST_SHOWN = 80
+# Larger ones are none that anybody wrote; a device has no end.
+MOST_BYTES = 1 << 20
 Problem = tuple[KeyPath, str]
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -24,7 +26,7 @@ class Source:
     def __init__(self, path: Path, what: str, reference: str) -> None:
         self.path, self.reference = path, reference
         try:
-            self.text = path.read_text("utf-8")
+            self.text = _text(path, what, reference)
             self.values: dict[str, Any] = tomllib.loads(self.text)
         except OSError as error:
             raise TailraceError(
@@ -59,6 +61,15 @@ class Source:
             return model.model_validate(values)
         except ValidationError as error:
             raise self.fail(first_problem(error)) from None
+
+
+def _text(path: Path, what: str, reference: str) -> str:
+    """With lines that end in one way."""
+    with path.open("rb") as file:
+        content = file.read(MOST_BYTES + 1)
+    if len(content) > MOST_BYTES:
+        raise TailraceError(f"{printable(str(path))} is too large to be {what}", reference)
+    return content.decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
 
 
 def first_problem(error: ValidationError) -> Problem:

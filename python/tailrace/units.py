@@ -5,6 +5,8 @@ import re
 _TIMES = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
 _BYTES = ((1e12, "TB"), (1e9, "GB"), (1e6, "MB"), (1e3, "kB"))
 NANOSECONDS_PER_SECOND = 1_000_000_000
+# The largest number of bytes that the system has a number for.
+MOST_BYTES = (1 << 63) - 1
 
 
 def digits(value: float) -> str:

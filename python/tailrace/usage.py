@@ -17,6 +17,7 @@ from tailrace.engine import Collectives
 from tailrace.errors import TailraceError
 from tailrace.names import printable, shown_path
 from tailrace.terminal import tell
+from tailrace.units import MOST_BYTES
 
 
 class _Path(click.Path):
@@ -56,8 +57,6 @@ PAGE = _Page(path_type=Path)
 DONE, BAD, WRONG_USE, STOPPED = 0, 1, 2, 130
 # What a write to a standard output that takes no more fails with.
 UNWRITABLE = (errno.ENOSPC, errno.EIO, errno.EFBIG, errno.EDQUOT, errno.EBADF)
-# The largest that the system has a number for.
-MOST_BYTES = (1 << 63) - 1
 LONGEST_S = 366 * 86_400.0
 POWERS = {letter: power for power, letter in enumerate("KMGT", start=1)}
 

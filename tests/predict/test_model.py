@@ -158,6 +158,8 @@ def test_what_is_no_model_is_told(tmp_path: Path) -> None:
             load(written(tmp_path, content))
     with pytest.raises(TailraceError, match="cannot be read"):
         load(tmp_path / "absent.toml")
+    with pytest.raises(TailraceError, match="too large to be a model"):  # it has no end
+        load(Path("/dev/zero"))
 
 
 def test_a_model_of_the_documentation_has_every_key() -> None:

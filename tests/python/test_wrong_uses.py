@@ -38,6 +38,7 @@ WRONG_USES = {
     "whatif file --compute -2x": "--compute: '-2x' is not a factor",
     "whatif file other": "several traces say what other numbers of ranks give",
     "whatif file --ranks 0": "--ranks: 0 is less than 1",
+    "whatif file --target lustre --method serial --piece 0": "--piece takes at least a byte",
     "whatif file --ranks 8 --overlap": "--ranks goes with no other change",
     "whatif file --all --overlap": "--all makes each change by itself",
     "whatif file --target nothing.toml": "nothing.toml cannot be read",

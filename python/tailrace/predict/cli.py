@@ -220,6 +220,8 @@ class Asked(NamedTuple):
             raise click.UsageError("--aggregators goes with --method collective or aggregated")
         if self.method is None and self.piece_bytes is not None:
             raise click.UsageError("--piece says something about another method: --method METHOD")
+        if self.piece_bytes == 0:
+            raise click.UsageError("--piece takes at least a byte, such as 64K")
         if self.method is not None and self.merge_bytes is not None:
             raise click.UsageError("--method makes other writes, so there are none for --merge")
         if self.method is not None and not self.targets:

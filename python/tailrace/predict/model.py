@@ -21,7 +21,6 @@ Kind = Literal[
     "read", "write", "open", "close", "look_up", "synchronize", "lock", "truncate", "other"
 ]
 KINDS: tuple[Kind, ...] = get_args(Kind)
-MOST_BYTES = 1 << 20
 MOST_PATH_BYTES = 4096
 # Of any number; its inverse is the least rate: products of a few of these are still numbers.
 MOST = 1e18
@@ -395,13 +394,11 @@ def named(word: str | Path) -> Model:
 def load(path: Path) -> Model:
     """Reads and checks a model. Raises TailraceError with file, line and key."""
     try:
-        too_large = path.stat().st_size > MOST_BYTES
+        path.stat()
     except OSError as error:
         raise TailraceError(
             f"{printable(str(path))} cannot be read: {error.strerror}",
             "tailrace calibrate DIRECTORY -o MODEL.toml makes a model",
         ) from None
-    if too_large:
-        raise TailraceError(f"{printable(str(path))} is too large to be a model", REFERENCE)
     source = Source(path, "a model", REFERENCE)
     return source.validated(Model, source.values)
