@@ -33,7 +33,8 @@ NOTABLE_SHARE = 0.02
 
 
 def with_prediction(evidence: Evidence, finding: Finding) -> Finding:
-    """The finding, with what its advice would give where that can be said."""
+    """The finding, with what its advice would give where that can be said, beside what an ideal
+    would at most."""
     if finding.code not in SPARED and finding.code not in GATHERED:
         return finding
     steps = steps_of(evidence)
@@ -43,7 +44,7 @@ def with_prediction(evidence: Evidence, finding: Finding) -> Finding:
     if prediction is None:
         return finding
     saved_s = max(to_seconds(steps.runtime_ns) - prediction.interval_s[0], 0.0)
-    gain = _words(prediction, steps.runtime_ns)
+    gain = "; ".join(filter(None, (_words(prediction, steps.runtime_ns), finding.gain)))
     return finding._replace(gain=gain, gain_s=saved_s, prediction=prediction)
 
 
