@@ -85,6 +85,26 @@ def test_writes_that_failed_are_in_no_average():
 
 
 @pytest.mark.parametrize(
+    ("path", "error", "said"),
+    [
+        (b"<stdout: device>", errno.EINVAL, ""),
+        (b"<stdout: device>", errno.EIO, "failed (Input/output error)"),
+        (b"/run/out.dat", errno.EINVAL, "failed (Invalid argument)"),
+    ],
+)
+def test_what_cannot_be_synchronised_loses_nothing(path: bytes, error: int, said: str):
+    """The only fsync fails. A terminal has none, which is no loss; another error there is, and so
+    may be any on a file."""
+    row = [useful(SECOND), Interval("io", MILLISECOND, "fsync", path)]
+    end = SECOND + MILLISECOND
+    columns = Program([row], end, end, SECOND).columns()
+    columns["files"] |= {"failed_others": np.array([1]), "failed_error": np.array([error])}
+    columns["files"]["place"] = ["file_system" if path.startswith(b"/run") else "device"]
+    headline = judge(Evidence(columns)).headline
+    assert said in headline and bool(said) == ("failed" in headline)
+
+
+@pytest.mark.parametrize(
     ("made", "what"),
     [
         ([], "close"),

@@ -43,8 +43,8 @@ out = os.open("out", os.O_CREAT | os.O_WRONLY)
 for _ in range(100): os.write(out, bytes(4096))
 compute(0.2)
 """
-# A try that is made good in another way, as one with O_DIRECT whose bytes are not aligned; and
-# names that are not there.
+# A try that is made good in another way, as one with O_DIRECT whose bytes are not aligned; names
+# that are not there; and what cannot be synchronised, as a terminal, which holds nothing back.
 HARMLESS = """
 out = os.open("out", os.O_CREAT | os.O_WRONLY)
 for _ in range(100): os.write(out, bytes(4096))
@@ -55,6 +55,11 @@ try: os.stat("nowhere")
 except FileNotFoundError: pass
 try: os.open("nowhere", os.O_RDONLY)
 except FileNotFoundError: pass
+import pty
+terminal = pty.openpty()[1]
+for descriptor in (1, terminal, os.open("/dev/null", os.O_WRONLY)):
+    try: os.fsync(descriptor)
+    except OSError as error: assert error.errno == 22
 compute(0.2)
 """
 

@@ -6,8 +6,8 @@ MPI-IO that failed by themselves: unlike MPI's other calls they return, and the 
 | n of m writes to F failed (No space …)| an error of LOSSES; or any,  | EINTR and EAGAIN, which |
 |                                       | of half of the calls         | ask to try again        |
 | n calls that synchronise, close or    | the same, where no write     | a try with O_DIRECT     |
-| set the size of F failed (…)          | failed: a server may tell of | that does not fit       |
-|                                       | it only then                 |                         |
+| set the size of F failed (…)          | failed: a server may tell of | that does not fit, nor a|
+|                                       | it only then                 | terminal synchronised   |
 | MPI_File_open of F failed (…)         | MPI-IO's call failed         | a file that was used    |
 |                                       |                              | all the same            |
 | n MPI-IO writes to F failed (…)       | the same, and no call below  |                         |
@@ -142,7 +142,9 @@ def _failing(evidence: Evidence) -> np.ndarray:
     )
     lost = np.isin(error, list(LOSSES)) & (writes + others > 0)
     tried = np.asarray(files["writes"]) + np.asarray(files["syncs"]) + np.asarray(files["closes"])
-    return np.flatnonzero(lost | (2 * (writes + others) > tried))
+    # a terminal or a pipe holds nothing that could be synchronised
+    asked = writes + np.where(evidence.elsewhere, 0, others)
+    return np.flatnonzero(lost | (2 * asked > tried))
 
 
 def _told(evidence: Evidence, rows: np.ndarray) -> Cause:
