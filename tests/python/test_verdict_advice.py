@@ -45,6 +45,14 @@ def test_many_small_calls_of_mpiio_that_go_on_where_they_ended_carry_more():
     assert between(*small, steps=skipping).startswith("use the collective call")
 
 
+def test_large_independent_calls_that_go_on_are_not_sieved():
+    """5 MB each; whoever skips may leave holes, which are."""
+    large = ("MPI_File_write_at", 500, 2500 * MEGABYTE)
+    advised = between(*large, steps=(499, 1, 0))
+    assert "external32" in advised and "romio_ds_write" not in advised
+    assert "romio_ds_write=disable" in between(*large, steps=(1, 499, 0))
+
+
 def test_who_reads_and_writes_alone_exchanges_nothing_inside_mpiio():
     assert between("MPI_File_write_at", 500, code="network").startswith("move more in each call")
     assert "exchanges the data" in between("MPI_File_write_at_all", 500, code="network")

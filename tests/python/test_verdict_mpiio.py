@@ -352,3 +352,21 @@ def _calling_of(name: str, *beside: Interval) -> str:
     end = 8 * SECOND + len(beside) * MILLISECOND
     columns = Program([row] * RANKS, end, end, 6 * SECOND).columns()
     return _calling(Evidence(columns), [(name, 1.0)])
+
+
+def test_locks_of_atomic_access_are_no_sieving():
+    """Two ranks spend 2 s in 100,000 locks of MPI-IO's; the program asked it for atomic access, or
+    did not."""
+
+    def advised(*asked: Interval) -> str:
+        locks = Interval("io", 2 * SECOND, "fcntl", FIELD, 0, 100_000, layer="mpiio")
+        wrote = write(SECOND, FIELD, 100_000_000, 25, layer="mpiio")
+        row = [useful(SECOND), *asked, locks, wrote]
+        whole = sum(interval.length_ns for interval in row)
+        run = Program([row, row], whole, whole, whole - 3 * SECOND)
+        found = judge(Evidence(run.columns())).findings
+        return next(finding.advice for finding in found if finding.code == "locks")
+
+    asked = Interval("mpi", MILLISECOND, "MPI_File_set_atomicity", FIELD, layer="mpiio")
+    assert advised(asked).startswith("leave out MPI_File_set_atomicity")
+    assert "data sieving" in advised()

@@ -134,16 +134,24 @@ static void sieved_reads(void)
     MPI_Type_free(&tile);
 }
 
+/* Each rank has a part of its own, and nothing is sieved: what locks is atomic access. */
+static void atomic_access(void)
+{
+    MPI_File file;
+    MPI_File_open(MPI_COMM_WORLD, "field.dat", MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL,
+                  &file);
+    MPI_File_set_atomicity(file, 1);
+    for (MPI_Offset i = 0; i < 20000; i++)
+        MPI_File_write_at(file, 16 * (i + 20000 * (MPI_Offset)rank), data, 16, MPI_BYTE,
+                          MPI_STATUS_IGNORE);
+    MPI_File_close(&file);
+}
+
 const struct program PLANTED_COLLECTIVE[] = {
-    {"one_aggregator", one_aggregator},
-    {"sync_each_write", sync_each_write},
-    {"shared_pointer", shared_pointer},
-    {"ordered", ordered},
-    {"open_each_step", open_each_step},
-    {"read_all_of_it", read_all_of_it},
-    {"overlapped", overlapped},
-    {"waited_for", waited_for},
-    {"ask_size", ask_size},
-    {"sieved_reads", sieved_reads},
-    {NULL, NULL},
+    {"one_aggregator", one_aggregator}, {"sync_each_write", sync_each_write},
+    {"shared_pointer", shared_pointer}, {"ordered", ordered},
+    {"atomic_access", atomic_access},   {"open_each_step", open_each_step},
+    {"read_all_of_it", read_all_of_it}, {"overlapped", overlapped},
+    {"waited_for", waited_for},         {"ask_size", ask_size},
+    {"sieved_reads", sieved_reads},     {NULL, NULL},
 };

@@ -84,6 +84,7 @@ C = {
     "glob_tree": Expected(2, r"120 listings of", "list a directory once"),
     "truncate_each": Expected(2, r"16,000 truncations of", "set a file's size once"),
     "temporary": Expected(2, r"3,000 files of 4\.10 kB on average", "keep in memory"),
+    "clean_up": Expected(2, r"8 removals of", "the longer the more it holds"),
     "reserve_each": Expected(2, r"8,000 allocations of", "reserve room once"),
     # Requests
     "backward": Expected(2, r"40,000 reads of 512 B on average go backward in table\.dat", "sort"),
@@ -113,6 +114,7 @@ C = {
         2, r"each of 2 ranks reads all 16\.8 MB of forcing\.dat 60\.0 times", "keep in memory"
     ),
     "headers": Expected(2, r"120,000 small reads of 16 B on average, one every 1\.10 kB", "gather"),
+    "placed": Expected(2, r"80,000 seeks of", "pwrite", WRITERS),
     # Waits
     "looked_for": Expected(
         2, r"100,000 opens of 5 names, hardly any of them closed", "right place", ("reopened",)
@@ -256,6 +258,16 @@ def check(run: Run, expected: Expected) -> None:
 @pytest.mark.parametrize("name", C)
 def test_in_c(mpi: Mpi, planted: Path, name: str, tmp_path: Path):
     check(planted_run(mpi, planted, name, C[name].ranks, tmp_path), C[name])
+
+
+def test_locks_of_atomic_access_are_not_to_be_spared_by_other_ways_of_writing(
+    mpi: Mpi, planted: Path, tmp_path: Path
+):
+    """Two for each of 40,000 writes."""
+    run = without_processor_waits(planted_run(mpi, planted, "atomic_access", 2, tmp_path))
+    (locks,) = [finding for finding in run.findings if finding.code == "locks"]
+    assert re.match(r"80,00\d lock calls of", locks.finding)
+    assert locks.advice.startswith("leave out MPI_File_set_atomicity")
 
 
 @pytest.mark.sampled

@@ -3,6 +3,7 @@
 from tailrace.verdict.advice_libraries import (
     FLUSH_HDF5,
     FLUSH_NETCDF,
+    LOCKED_BY,
     MADE_BEFORE,
     OF_CALLS_BETWEEN,
     OF_SHARED_FILES,
@@ -11,6 +12,7 @@ from tailrace.verdict.advice_libraries import (
     SIEVE_OF_HDF5,
     SYNCHRONISED_BY,
 )
+from tailrace.verdict.advice_names import METADATA, SERIAL_METADATA
 from tailrace.verdict.advice_open_mpi import ADVICE_OPEN_MPI
 
 _SHARED_POINTER = (
@@ -88,15 +90,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "of it",
         "collective": _EQUAL_PARTS,
     },
-    "serial_metadata": {
-        "": "make these calls less often: once per output, not once per record",
-        "open": "open the file once and keep it open",
-        "close": "open the file once and keep it open",
-        "names": "use fewer files, or let each rank open its part of them",
-        "truncate": "set a file's size once, or not at all: writing beyond the end makes it longer",
-        "look_up": "look up less often, and keep the answer",
-        "lock": "lock larger parts less often",
-    },
+    "serial_metadata": SERIAL_METADATA,
     "few_ranks": {
         "": "let more ranks, or all, take part",
         "opened by few": "open the file on more ranks, or on all: in a communicator of them",
@@ -150,10 +144,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "collective or aligned requests need no locks",
         "held by others": "find out which other process holds the lock (lslocks), and why for so "
         "long: no other rank takes one on this file",
-        "hdf5": "set HDF5_USE_FILE_LOCKING=FALSE if nobody else uses the file; align with "
-        "H5Pset_alignment",
-        "mpiio": "write and read collectively; with ROMIO, disable data sieving (hints "
-        "romio_ds_write=disable, romio_ds_read=disable)",
+        **LOCKED_BY,
     },
     "sync": {
         "": "synchronise once per output, after its last write, or not at all",
@@ -197,45 +188,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "absent": "files that are not there are looked for again and again: name the right place, "
         "or keep in memory what is there",
     },
-    "metadata": {
-        "": "open once and keep open; fewer, larger files",
-        "other": "rename, remove or make files and directories less often: once per output, not "
-        "once per record",
-        "slow rename": "to replace a large file waits until what it held is freed, and on some "
-        "file systems until the new one has its room: write less often, or write in turns over two "
-        "files that stay",
-        "hints": "call posix_fadvise once for a file, or for each large part of it, not for each "
-        "request",
-        "neither": "make these calls less often: once per output, not once per record",
-        "listing": "list a directory once, and of several ranks on one; keep fewer files in it, or "
-        "name them so that they need not be looked for",
-        "seeks": "read and write with pread and pwrite instead of seeking; a stream reads its "
-        "buffer again after each seek: read the file once into memory, or sort by offset",
-        "positions": "hardly one of these seeks is for a read or write: they ask for the position, "
-        "as a C++ stream's tellg and tellp do, for a file's end or its holes; ask less often, and "
-        "count or keep the answer",
-        "seeks that ask": "such a seek asks the file system, for a file's end (SEEK_END) or its "
-        "holes (SEEK_HOLE, SEEK_DATA): keep the answer, or ask before the file is written to, as "
-        "some file systems must store what is new first",
-        "slow open": "write to a new name where old contents are only replaced: to empty a large "
-        "file takes time; else look at what looks up names there",
-        "slow close": "closing waits for what was written before: write less, or to faster "
-        "storage, or close it while there is something to compute",
-        "slow look-up": "look at what looks up names there: a server, or a very large directory",
-        "asynchronous": "hand them over earlier, or give the program more work before it waits: "
-        "the waits are what no work covers; or write less",
-        "allocated": "reserve room once, for the whole file, or not at all: writing beyond the end "
-        "makes it longer",
-        "fallocate": "reserve room, or punch holes, once for a large range and not for each piece",
-        "mpiio": "call that function once, outside the loop, or less often",
-        "opened anew": "open the file once and keep it open: its size is set each time that it is "
-        "opened",
-        "cut": "set a file's size once, or not at all: writing beyond the end makes it longer",
-        "cut by fortran": "Fortran's library cuts a sequential file behind each record that is "
-        "written after a read, backspace or rewind: write all records first, or open the file with "
-        "access='stream' or 'direct'",
-        "hdf5": "use collective metadata: H5Pset_all_coll_metadata_ops, H5Pset_coll_metadata_write",
-    },
+    "metadata": METADATA,
     "small_requests": {
         "": "gather in memory, and write or read once per output",
         "interleaved": "let collective calls merge them (MPI_File_set_view, MPI_File_write_all or "
@@ -388,6 +341,9 @@ ADVICE: dict[str, dict[str, str]] = {
         "preallocation": "leave MPI_File_preallocate out: writing makes files longer by itself",
         "shared": _SHARED_POINTER,
         "shared reads": _SHARED_READS,
+        "large and consecutive": "each rank goes on where it ended, so that nothing is exchanged "
+        "or sieved: look at what the library does to the data, as to pack what lies apart in "
+        "memory, to convert it (external32), or to lock (MPI_File_set_atomicity)",
         "independent": "use the collective call (…_all), or disable data sieving "
         "(hint romio_ds_write=disable)",
         "independent reads": "use the collective call (…_all), or disable data sieving "

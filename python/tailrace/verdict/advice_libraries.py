@@ -57,6 +57,17 @@ SYNCHRONISED_BY = {
     "pnetcdf": f"call ncmpi_sync {_ONCE}",
 }
 
+# Which libraries lock, if the program itself does not.
+LOCKED_BY = {
+    "hdf5": "set HDF5_USE_FILE_LOCKING=FALSE if nobody else uses the file; align with "
+    "H5Pset_alignment",
+    "mpiio": "write and read collectively; with ROMIO, disable data sieving (hints "
+    "romio_ds_write=disable, romio_ds_read=disable)",
+    "atomic": "leave out MPI_File_set_atomicity (in HDF5 H5Fset_mpi_atomicity), for which MPI-IO "
+    "locks around each call, where ranks do not use the same bytes at once; or move more in each "
+    "call",
+}
+
 # What is done to numbers on their way to these files, and back.
 _QUICKER_HDF5 = (
     "where it is compressed, do so by a lower level (H5Pset_deflate, in h5py compression_opts), by "

@@ -21,7 +21,7 @@ from tailrace.verdict.requests import (
     shared_calls,
 )
 from tailrace.verdict.run_findings import exchange_share
-from tailrace.verdict.shared_files import goes_on
+from tailrace.verdict.shared_files import goes_on, locked_by
 from tailrace.verdict.who import who_does_io
 from tailrace.verdict.why import (
     NOTABLE_SHARE,
@@ -79,7 +79,7 @@ def locks(evidence: Evidence) -> Finding | None:
         f"{use.calls('lock'):,} calls of fcntl, flock and lockf, {nanoseconds(use.each_ns('lock'))}"
         f" each, {nanoseconds(time_ns)}{others}",
         share,
-        advice=advice(Kind.LOCKS, evidence.library_in(file), evidence.mpi),
+        advice=advice(Kind.LOCKS, locked_by(evidence, file), evidence.mpi),
     )
 
 
@@ -181,8 +181,8 @@ def _calling(evidence: Evidence, calls: list[tuple[str, float]]) -> str:
         return "one rank"
     if call["all"]:
         return "small collective" if often and few else ""
-    if few and file is not None and goes_on(evidence, file):
-        return f"{library}, consecutive"
+    if file is not None and goes_on(evidence, file):
+        return f"{library}, consecutive" if few else "large and consecutive"
     if library in ON_MPIIO:
         return f"{library}, independent"
     return "independent reads" if call["kind"] == "read" else "independent"

@@ -29,6 +29,7 @@ from tailrace.verdict.requests import (
     LENGTHS,
     METADATA_KINDS,
     MOVING_KINDS,
+    OF_DIRECTORIES,
     OTHERS,
     Use,
     calls_of,
@@ -190,16 +191,11 @@ def _advised_of_names(use: Use, functions: dict[str, Any], kinds: Sequence[str])
     if kinds[0] == "other" and spent["listing"] >= enough_ns:
         return "listing"
     if "other" in kinds and spent["other"] >= enough_ns:
-        return "slow rename" if _slow_renames(use, functions, enough_ns) else "other"
+        return slow_changes(use, functions, enough_ns) or "other"
     if kinds[0] == "other":
         if spent["hints"] >= enough_ns:
             return "hints"
-        if spent["seeks"] < enough_ns:
-            return "neither"
-        if _seeks_ask(functions, enough_ns):
-            return "seeks that ask"
-        seeks = calls_of_functions(functions, SEEKS)
-        return "positions" if seeks > SEEKS_OF_A_REQUEST * use.calls(*MOVING_KINDS) else "seeks"
+        return "neither" if spent["seeks"] < enough_ns else _of_seeks(use, functions, enough_ns)
     if slow := _slow_call(use, kinds[0]):
         return slow
     if kinds[0] != "truncate":
@@ -212,11 +208,25 @@ def _advised_of_names(use: Use, functions: dict[str, Any], kinds: Sequence[str])
     return "cut" if not allocated else "allocated" if most == "allocation" else "fallocate"
 
 
-def _slow_renames(use: Use, functions: dict[str, Any], enough_ns: float) -> bool:
-    """Whether files of many bytes replace others, which takes longer than to change a name."""
+def _of_seeks(use: Use, functions: dict[str, Any], enough_ns: float) -> str:
+    if _seeks_ask(functions, enough_ns):
+        return "seeks that ask"
+    if calls_of_functions(functions, SEEKS) > SEEKS_OF_A_REQUEST * use.calls(*MOVING_KINDS):
+        return "positions"
+    only_written = use.bytes("write") and not use.bytes("read")
+    return "seeks to write" if only_written else "seeks"
+
+
+def slow_changes(use: Use, functions: dict[str, Any], enough_ns: float) -> str:
+    """What is advised where changes of names take longer than to change a name: files of many bytes
+    that replace others, or that are removed; few of these may have been written before the run."""
     calls, time_ns = sums_of(functions, OTHERS["rename"])
     slow = time_ns >= max(enough_ns, SLOW_OPEN_NS * calls)
-    return slow and use.bytes("write") >= SMALL_FILE_BYTES * calls
+    if slow and use.bytes("write") >= SMALL_FILE_BYTES * calls:
+        return "slow rename"
+    calls, time_ns = sums_of(functions, OTHERS["removal"] - OF_DIRECTORIES)
+    large = calls < REOPENED or use.bytes("write") >= SMALL_FILE_BYTES * calls
+    return "slow removal" if large and time_ns >= max(enough_ns, SLOW_OPEN_NS * calls) else ""
 
 
 def _slow_call(use: Use, kind: str) -> str:

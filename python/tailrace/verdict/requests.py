@@ -88,7 +88,7 @@ MPIIO_CALL = re.compile(
 ASYNCHRONOUS_WAITS = ("aio_suspend", "aio_suspend64", "lio_listio", "lio_listio64")
 _SYNC_NAMES = ("fsync", "fdatasync", "msync", "sync", "syncfs", "sync_file_range")
 # To remove a directory may take a hundred times as long as to remove a file.
-_OF_DIRECTORIES = frozenset({"rmdir"})
+OF_DIRECTORIES = frozenset({"rmdir"})
 # What sets a file's size, what reserves room for it, and what does that or frees room (it punches
 # holes) or shifts what is there: which of them is not recorded.
 LENGTHS = {
@@ -346,7 +346,7 @@ def _removals_apart(functions: dict[str, Any]) -> dict[str, frozenset[str]]:
     """OTHERS, but of the removals of files and of directories only those with nearly all of their
     time, if either has: an average of both is of neither."""
     whole = sums_of(functions, OTHERS["removal"])[1]
-    kinds = {"rmdir": _OF_DIRECTORIES, "removal": OTHERS["removal"] - _OF_DIRECTORIES}
+    kinds = {"rmdir": OF_DIRECTORIES, "removal": OTHERS["removal"] - OF_DIRECTORIES}
     longest = max(kinds, key=lambda word: sums_of(functions, kinds[word])[1])
     if sums_of(functions, kinds[longest])[1] < NAMED_SHARE * whole:
         return OTHERS

@@ -16,6 +16,7 @@ from tailrace.verdict.requests import (
     mpiio_ways,
     shared_calls,
     sum_use,
+    sums_of,
     waits_for_collective,
 )
 
@@ -72,6 +73,14 @@ def by_few(evidence: Evidence, file: int | None, ranks: int) -> bool:
     """Whether no more than so many ranks call MPI-IO on the file, which is used by nothing else:
     aggregators are chosen among them."""
     return evidence.library_in(file) == "mpiio" and len(who_call_mpiio(evidence, file)) <= ranks
+
+
+def locked_by(evidence: Evidence, file: int | None) -> str:
+    """Through which library, for what is advised about its locks. Where a program asks MPI-IO for
+    atomic access, that locks around each call, whether any bytes are sieved or not."""
+    asked = sums_of(evidence.columns["functions"], ["MPI_File_set_atomicity"])[0]
+    by_mpiio = file is not None and int(evidence.files["mpiio_ns"][file]) > 0
+    return "atomic" if by_mpiio and asked else evidence.library_in(file)
 
 
 def shared_pointer(evidence: Evidence) -> Cause | None:

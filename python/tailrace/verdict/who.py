@@ -36,7 +36,7 @@ import numpy as np
 from tailrace.units import count, digits, nanoseconds, percent, to_seconds
 from tailrace.verdict.advice import advice
 from tailrace.verdict.advice_libraries import whose
-from tailrace.verdict.cause import OPENED_WITH, opened_otherwise
+from tailrace.verdict.cause import CAUSE_SHARE, OPENED_WITH, opened_otherwise
 from tailrace.verdict.culprits import (
     DOING_SHARE,
     UNEVEN_WORK,
@@ -47,6 +47,7 @@ from tailrace.verdict.culprits import (
 from tailrace.verdict.evidence import Evidence, Finding, Kind, RankUse
 from tailrace.verdict.flushes import LIBRARIES, flushes
 from tailrace.verdict.handed_out import handed_out
+from tailrace.verdict.names_of_files import slow_changes
 from tailrace.verdict.requests import (
     KINDS,
     LARGE_SYNC_BYTES,
@@ -214,7 +215,7 @@ def _advised_of_few(
     if code is Kind.FEW_RANKS and not advised and by_few(evidence, culprits.file, len(ranks)):
         advised = "opened by few"
     if code is Kind.SERIAL_METADATA:
-        advised = "names" if _are_other_files(evidence, culprits) else culprits.kind
+        advised = _advised_of_names(evidence, culprits)
     if code is Kind.SERIAL_READER and not advised:
         advised = handed_out(evidence, ranks[0])
     if culprits.kind == "write" and not advised and (cause := flushes(evidence, "write")):
@@ -222,6 +223,13 @@ def _advised_of_few(
     if culprits.file is None and not advised:
         advised = _library_of_all(evidence, culprits)
     return advised
+
+
+def _advised_of_names(evidence: Evidence, culprits: Culprits) -> str:
+    if culprits.kind == "other":
+        enough_ns = CAUSE_SHARE * evidence.use.time_ns("other")
+        return slow_changes(evidence.use, evidence.columns["functions"], enough_ns)
+    return "names" if _are_other_files(evidence, culprits) else culprits.kind
 
 
 def _are_other_files(evidence: Evidence, culprits: Culprits) -> bool:

@@ -95,7 +95,7 @@ from tailrace.verdict.requests import (
     waits_for_collective,
 )
 from tailrace.verdict.same_bytes import read_again, written_again
-from tailrace.verdict.shared_files import are_unmerged, goes_on, shared_pointer
+from tailrace.verdict.shared_files import are_unmerged, goes_on, locked_by, shared_pointer
 from tailrace.verdict.slow_file import slow_file
 
 # Two runs of one program on one machine differ by about this much: a smaller share is not worth a
@@ -246,6 +246,8 @@ def _locks(evidence: Evidence) -> Cause:
     text = f"{calls_of(use, 'lock', functions)} {part}"
     facts = "fcntl, flock and lockf return when the lock is granted"
     file = evidence.named_file("lock")
+    if (by := locked_by(evidence, file)) == "atomic":
+        return Cause(Kind.LOCKS, text, facts, file, advised=by)
     if file is None or len(evidence.users_of(file, "lock")) > 1:
         return Cause(Kind.LOCKS, text, facts, file)
     name = base_name(evidence.files["path"][file])
