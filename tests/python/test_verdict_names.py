@@ -446,6 +446,16 @@ def test_who_only_writes_has_no_buffer_that_is_read_again():
     assert "reads its buffer again" in first(seeks, read(MILLISECOND, b"/run/cells", MB)).advice
 
 
+def test_what_an_mpi_library_does_in_memory_names_no_calls_on_files():
+    """Each of four ranks removes two files, and one of MPICH's in memory, in which it seeks."""
+    own = [call(name, 0, 1, b"/dev/shm/mpich_shar_tmp1") for name in ("lseek", "unlink")]
+    found = first(*own, call("unlink", SECOND, 2))
+    assert found.finding == "8 removals of 500 ms each take 100 % of the I/O time"
+    # who seeks in the files themselves
+    sought = first(call("lseek", SECOND, 2), call("unlink", SECOND, 2))
+    assert sought.finding.startswith("8 removals of 500 ms each and 8 seeks of 500 ms each")
+
+
 @pytest.mark.parametrize(
     ("calls", "megabytes", "advised"),
     [

@@ -223,7 +223,9 @@ def noun_of(kind: str, functions: dict[str, Any], calls: int) -> str:
         return lengths[0] if len(lengths) == 1 else KINDS[kind][1]
     if kind == "other":
         made = {word: calls_of_functions(functions, names) for word, names in OTHERS.items()}
-        words = [word for word, number in made.items() if number > RARE * told]
+        notable = {word: number for word, number in made.items() if number > RARE * told}
+        # of what was called more often than on these files, all of the rarest may be elsewhere
+        words = [word for word in notable if made[word] > told - calls] or list(notable)
         first, *more = words or [KINDS[kind][1]]
         return KINDS[kind][1] if len(more) > 1 else f"{first}s or {more[0]}" if more else first
     called = [name for name in _SYNC_NAMES if name in named]
