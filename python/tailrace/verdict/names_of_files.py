@@ -190,7 +190,8 @@ def _advised_of_names(use: Use, functions: dict[str, Any], kinds: Sequence[str])
     spent = {advised: sums_of(functions, names)[1] for advised, names in groups.items()}
     if kinds[0] == "other" and spent["listing"] >= enough_ns:
         return "listing"
-    if "other" in kinds and spent["other"] >= enough_ns:
+    changes = "other" in kinds and spent["other"] >= enough_ns
+    if changes and not _few_beside(use, functions, kinds[0]):
         return slow_changes(use, functions, enough_ns) or "other"
     if kinds[0] == "other":
         if spent["hints"] >= enough_ns:
@@ -206,6 +207,13 @@ def _advised_of_names(use: Use, functions: dict[str, Any], kinds: Sequence[str])
     most = max(made, key=lambda word: made[word])
     allocated = made["allocation"] + made["fallocate"] >= CAUSE_SHARE * use.calls("truncate")
     return "cut" if not allocated else "allocated" if most == "allocation" else "fallocate"
+
+
+def _few_beside(use: Use, functions: dict[str, Any], kind: str) -> bool:
+    """Whether so few names are changed beside calls of that kind that these are for something else:
+    some directories that are made for many files, and no file that is opened to be removed."""
+    changed = calls_of_functions(functions, CHANGES_OF_NAMES)
+    return kind != "other" and changed < CAUSE_SHARE * use.calls(kind)
 
 
 def _of_seeks(use: Use, functions: dict[str, Any], enough_ns: float) -> str:

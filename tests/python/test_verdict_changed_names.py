@@ -1,0 +1,55 @@
+"""What is said of renames, removals, directories and seeks: each where it holds, and where it does
+not. Every run is built by arithmetic."""
+
+import pytest
+
+from .columns import MILLISECOND, SECOND, read, write
+from .test_verdict_why import MB, call, first
+
+
+def test_who_only_writes_has_no_buffer_that_is_read_again():
+    """Each of 30,000 seeks of a stream writes what its buffer holds, or reads anew."""
+    seeks = call("fseek", SECOND, 30_000)
+    wrote = write(MILLISECOND, b"/run/cells", MB, 30_000)
+    advised = first(seeks, wrote).advice
+    assert advised.startswith("write with pwrite instead of seeking") and "read" not in advised
+    assert "reads its buffer again" in first(seeks, read(MILLISECOND, b"/run/cells", MB)).advice
+
+
+def test_what_an_mpi_library_does_in_memory_names_no_calls_on_files():
+    """Each of four ranks removes two files, and one of MPICH's in memory, in which it seeks."""
+    own = [call(name, 0, 1, b"/dev/shm/mpich_shar_tmp1") for name in ("lseek", "unlink")]
+    found = first(*own, call("unlink", SECOND, 2))
+    assert found.finding == "8 removals of 500 ms each take 100 % of the I/O time"
+    # who seeks in the files themselves
+    sought = first(call("lseek", SECOND, 2), call("unlink", SECOND, 2))
+    assert sought.finding.startswith("8 removals of 500 ms each and 8 seeks of 500 ms each")
+
+
+@pytest.mark.parametrize(
+    ("made", "advised"), [(1, "open once and keep open"), (15, "rename, remove or make files")]
+)
+def test_a_directory_that_is_made_for_many_files_is_not_to_be_made_less_often(
+    made: int, advised: str
+):
+    """Each rank opens 15 files for 200 ms each, and makes one directory for that, or 15."""
+    found = first(call("open", 3 * SECOND, 15), call("mkdir", SECOND, made))
+    assert f"60 opens of 200 ms each and {4 * made} mkdirs of" in found.finding
+    assert found.advice.startswith(advised)
+
+
+@pytest.mark.parametrize(
+    ("calls", "megabytes", "advised"),
+    [
+        (40, 8 * 40, "to remove a file takes the longer the more it holds"),
+        (40, 1, "rename, remove or make files"),
+        (4, 0, "to remove a file takes the longer the more it holds"),
+    ],
+)
+def test_large_files_take_long_to_remove(calls: int, megabytes: int, advised: str):
+    """Each rank removes files for 25 ms each, to which it wrote 8 MB each, or 25 kB; or a few that
+    were there before the run. Four ranks: 160 and 16."""
+    wrote = [write(MILLISECOND, b"/run/old", megabytes * MB, 400)] if megabytes else []
+    found = first(call("unlink", SECOND, calls), *wrote)
+    assert found.finding.startswith(f"{4 * calls} removals of")
+    assert found.advice.startswith(advised)
