@@ -114,6 +114,7 @@ def of_ranks(mpi: Mpi, text: str, *arguments: str, ranks: int = RANKS) -> Progra
     return Program(command, script(text), {**mpi.environment, **ENVIRONMENT})
 
 
+@pytest.mark.measured("who writes, in a run of a fraction of a second")
 def test_mpi4py_gathers_to_a_master_that_writes(debian: Mpi, tmp_path: Path) -> None:
     modules("mpi4py", "numpy")
     compared = compare(tmp_path, of_ranks(debian, MASTER))

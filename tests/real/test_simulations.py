@@ -1,5 +1,7 @@
 """LAMMPS, GROMACS, CalculiX, Quantum ESPRESSO and OpenFOAM on small inputs written for this test:
-as without capture, the bytes that strace counts, and the finding that an expert would give."""
+as without capture, and the bytes that strace counts; of CalculiX and OpenFOAM also the finding that
+an expert would give. test_output_routines.py has that of LAMMPS; the others' output is too short
+here to be one."""
 
 from __future__ import annotations
 
@@ -14,7 +16,11 @@ from tests.conftest import Mpi, find_mpi
 from tests.real import inputs
 from tests.real.harness import Compared, Program, Varying, assert_same_bytes, compare, needs
 
-pytestmark = [pytest.mark.whole, pytest.mark.alone]
+pytestmark = [
+    pytest.mark.whole,
+    pytest.mark.alone,
+    pytest.mark.measured("the finding about a run of a fraction of a second"),
+]
 
 # From there on LAMMPS prints how long things took.
 LAMMPS_TIMES = (r"CPU = [\d.]+", r"(?s)Loop time of.*", r"Total wall time.*")
@@ -60,6 +66,7 @@ def test_calculix_prints_each_record(tmp_path: Path) -> None:
     assert_same_bytes(compared)
     records = compared.file("beam.dat")
     assert records["bytes_written"] / records["writes"] < 1000
+    assert "to beam.dat (formatting" in found(compared, "between_calls")
 
 
 def test_gromacs_writes_each_step(debian: Mpi, tmp_path: Path) -> None:
@@ -119,6 +126,13 @@ def test_openfoam_writes_many_files_each_step(debian: Mpi, tmp_path: Path) -> No
     )
     compared = compare(tmp_path, program)
     assert_same_bytes(compared)
+    assert "files of" in found(compared, "many_files")
+
+
+def found(compared: Compared, code: str) -> str:
+    """What is said; all findings where that is not."""
+    findings = {finding.code: finding.finding for finding in compared.run.findings}
+    return findings.get(code, str(findings))
 
 
 def moved(compared: Compared, name: str) -> tuple[int, int]:
