@@ -9,6 +9,7 @@ import pytest
 
 from tailrace.verdict.as_json import report
 from tailrace.verdict.efficiencies import (
+    AVAILABILITY,
     POP_FACTORS,
     QUANTITIES,
     TAILRACE_FACTORS,
@@ -31,6 +32,11 @@ def test_every_view_has_the_factors_of_the_table(table, record, key):
     assert list(record._fields) == keys
     assert list(report(serial_master(4).columns())[key]) == keys
     assert set(json.loads(SCHEMA.read_text())["properties"][key]["required"]) == set(keys)
+
+
+def test_a_difference_over_the_run_time_stands_in_brackets():
+    """Without them the waits alone would be divided."""
+    assert AVAILABILITY.formula == "(T − waits) / T"
 
 
 def test_the_formula_that_is_shown_is_the_one_that_is_computed():

@@ -140,7 +140,7 @@ AVAILABILITY = Factor(
     "processors",
     "Processor availability",
     1,
-    "T − waits",
+    "(T − waits)",
     "T",
     "Low: ranks are ready to run and have no processor.",
 )
