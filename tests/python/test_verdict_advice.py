@@ -10,7 +10,7 @@ from tailrace.verdict.evidence import Evidence, Finding
 from tailrace.verdict.headline import judge
 from tailrace.verdict.requests import KINDS
 
-from .columns import SECOND, Interval, Program, mpi, read, useful, write
+from .columns import SECOND, Interval, Program, called_from, mpi, read, useful, write
 
 MEGABYTE = 1_000_000
 
@@ -51,6 +51,37 @@ def test_large_independent_calls_that_go_on_are_not_sieved():
     advised = between(*large, steps=(499, 1, 0))
     assert "external32" in advised and "romio_ds_write" not in advised
     assert "romio_ds_write=disable" in between(*large, steps=(1, 499, 0))
+
+
+@pytest.mark.parametrize(
+    ("path", "advised"),
+    [
+        (
+            [("PMPI_File_open", "/usr/lib/libmpi.so"), ("main", "/home/model")],
+            "open fewer files by",
+        ),
+        ([("main", "/home/model")], "make these calls less often on this rank"),
+    ],
+)
+def test_opens_of_one_rank_are_not_to_be_merged(path: list[tuple[str, str]], advised: str):
+    """Rank 0 opens 600 times for 3 s, rank 1 300 times for 1 s: each waits for rank 0."""
+    opens = [Interval("io", s * SECOND, "open", b"/run/a", 0, 300 * n) for s, n in ((3, 2), (1, 1))]
+    rows = [[useful(SECOND), opens[0]], [useful(SECOND), opens[1], mpi(2 * SECOND)]]
+    columns = Program(rows, 4 * SECOND, 3 * SECOND, SECOND).columns()
+    called_from(columns, path)
+    found = judge(Evidence(columns)).findings
+    (uneven,) = [finding for finding in found if finding.code == "uneven_calls"]
+    assert uneven.finding == "rank 0 makes 66.7 % of the opens and the other waits for it"
+    assert uneven.advice.startswith(advised)
+
+
+def test_a_rank_that_reads_more_slowly_may_read_what_is_not_in_memory():
+    """Each of two ranks reads a file of its own by 32 reads, rank 1 for 3 s and rank 0 for 1 s."""
+    reads = [read(s * SECOND, b"/run/part.%d" % s, 32 * MEGABYTE, 32) for s in (1, 3)]
+    rows = [[useful(SECOND), reads[0], mpi(2 * SECOND)], [useful(SECOND), reads[1]]]
+    found = judge(Evidence(Program(rows, 4 * SECOND, 3 * SECOND, SECOND).columns())).findings
+    (slow,) = [finding for finding in found if finding.code == "straggler"]
+    assert "was in memory" in slow.advice and "O_SYNC" not in slow.advice
 
 
 def test_who_reads_and_writes_alone_exchanges_nothing_inside_mpiio():

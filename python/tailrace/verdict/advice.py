@@ -108,11 +108,18 @@ ADVICE: dict[str, dict[str, str]] = {
         "read": "give the ranks equal parts, or read collectively (MPI_File_read_at_all)",
         "collective": _EQUAL_PARTS,
     },
-    "uneven_calls": {"": "merge this rank's calls into larger ones, as the others do"},
+    "uneven_calls": {
+        "": "merge this rank's calls into larger ones, as the others do",
+        "names": "make these calls less often on this rank, or let each rank make its part of them",
+        "mpiio": "open fewer files by MPI-IO, and keep them open: one rank makes a file before the "
+        "others open it",
+    },
     "straggler": {
         "": "compare node and cores with the others'",
         "few": "run it again: so few calls may have waited by chance; else look at what they use",
         "moving": "compare node, cores and open flags (O_SYNC, O_DIRECT) with the others'",
+        "reading": "compare node and cores with the others', whether they open with O_DIRECT, and "
+        "whether what they read was in memory, as what was written or read before may be",
         "direct": "with O_DIRECT, which the others do not use, each request waits for the device: "
         "keep several under way (aio_write, aio_read, io_uring), or open without it",
         "synchronous": "with O_SYNC or O_DSYNC, which the others do not use, each write waits for "

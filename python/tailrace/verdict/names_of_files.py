@@ -216,6 +216,13 @@ def _few_beside(use: Use, functions: dict[str, Any], kind: str) -> bool:
     return kind != "other" and changed < CAUSE_SHARE * use.calls(kind)
 
 
+def made_unevenly(evidence: Evidence, kind: str) -> str:
+    """What is advised to a rank that makes more of these: opens and the like cannot be merged as
+    requests can, nor are they all the program's."""
+    named = "mpiio" if made_by_mpiio(evidence, kind) else "names"
+    return "" if kind in MOVING_KINDS else named
+
+
 def _of_seeks(use: Use, functions: dict[str, Any], enough_ns: float) -> str:
     if _seeks_ask(functions, enough_ns):
         return "seeks that ask"

@@ -47,7 +47,7 @@ from tailrace.verdict.culprits import (
 from tailrace.verdict.evidence import Evidence, Finding, Kind, RankUse
 from tailrace.verdict.flushes import LIBRARIES, flushes
 from tailrace.verdict.handed_out import handed_out
-from tailrace.verdict.names_of_files import slow_changes
+from tailrace.verdict.names_of_files import made_unevenly, slow_changes
 from tailrace.verdict.requests import (
     KINDS,
     LARGE_SYNC_BYTES,
@@ -369,6 +369,7 @@ def _uneven(evidence: Evidence, use: RankUse, culprits: Culprits) -> Unevenness 
             told = moved and is_collective(evidence, culprits.file, culprits.kind)
             facts = f"{even}; {_spread(use.time_ns)}"
             advised = "collective" if told else "read" if verb == "reads" else ""
+            advised = advised if moved else made_unevenly(evidence, culprits.kind)
             return Unevenness(code, text, facts, culprits.file, (slowest,), advised)
     return None
 
@@ -427,7 +428,7 @@ def _straggler(evidence: Evidence, use: RankUse, culprits: Culprits) -> Unevenne
     facts = f"{use.calls[slowest]:,} {plural} on rank {slowest}; {_spread(ran_ns)}"
     if ran_ns.sum() < use.time_ns.sum():
         facts += ", without waiting for a processor"
-    advised = "moving" if culprits.kind in (*MOVING_KINDS, "sync") else ""
+    advised = {"read": "reading", "write": "moving", "sync": "moving"}.get(culprits.kind, "")
     advised = "shared" if culprits.kind == "write" and not alone else advised
     few = _few_slow_calls(evidence, culprits.kind, slowest) if len(slow) == 1 and not how else ""
     text, advised = text + few, how or ("few" if few else advised)
