@@ -177,16 +177,8 @@ static void clean_up(void)
 }
 
 const struct program PLANTED_NAMES[] = {
-    {"clean_up", clean_up},
-    {"config_storm", config_storm},
-    {"rename_storm", rename_storm},
-    {"lock_files", lock_files},
-    {"directories", directories},
-    {"truncate_each", truncate_each},
-    {"temporary", temporary},
-    {"reserve_each", reserve_each},
-    {"walk_tree", walk_tree},
-    {"list_tree", list_tree},
-    {"glob_tree", glob_tree},
-    {NULL, NULL},
+    {"clean_up", clean_up},     {"config_storm", config_storm}, {"rename_storm", rename_storm},
+    {"lock_files", lock_files}, {"directories", directories},   {"truncate_each", truncate_each},
+    {"temporary", temporary},   {"reserve_each", reserve_each}, {"walk_tree", walk_tree},
+    {"list_tree", list_tree},   {"glob_tree", glob_tree},       {NULL, NULL},
 };
