@@ -190,8 +190,9 @@ ADVICE: dict[str, dict[str, str]] = {
         "used": "open a file without looking first, and see whether that fails; keep its size or "
         "time instead of asking before each write (Python's RotatingFileHandler may ask for each "
         "record: a FileHandler does not)",
-        "each name": "look up fewer names: one file instead of many; a listing tells directories "
-        "from files without look-ups (d_type, os.scandir)",
+        "each name": "look up fewer names: one file instead of many; keep the answers where the "
+        "same are looked up again; a listing tells directories from files without look-ups "
+        "(d_type, os.scandir)",
         "absent": "files that are not there are looked for again and again: name the right place, "
         "or keep in memory what is there",
     },
@@ -433,7 +434,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "": "start communication earlier (MPI_Isend, MPI_Irecv) and wait for it later",
         "small": "merge messages: fewer and larger ones",
         "small collectives": "merge collective calls: one for several values, or non-blocking ones "
-        "(MPI_Iallreduce) that computation overlaps",
+        "(MPI_Ibcast, MPI_Iallreduce) that computation overlaps",
         "barriers": "leave out barriers: messages and collective calls keep the order that matters",
         "large": "send less, or overlap it with computation: MPI_Isend, MPI_Irecv, MPI_Ibcast",
         "one rank": "call MPI less often, or not at all where there is one rank",
