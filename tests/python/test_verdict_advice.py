@@ -51,6 +51,8 @@ def test_large_independent_calls_that_go_on_are_not_sieved():
     advised = between(*large, steps=(499, 1, 0))
     assert "external32" in advised and "romio_ds_write" not in advised
     assert "romio_ds_write=disable" in between(*large, steps=(1, 499, 0))
+    # nor is there more to be moved in each
+    assert "external32" in between(*large, code="network")
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,11 @@ _MOVED_BY_NETCDF = (
 _LINK = "a link, or a clone as of cp --reflink, moves no bytes"
 _BACK = "keep in memory what was written and is needed again"
 
+# In large calls of MPI-IO that a rank makes on its own.
+_DONE_TO_DATA = (
+    "look at what the library does to the data, as to pack what lies apart in memory, to convert "
+    "it (external32), or to lock (MPI_File_set_atomicity)"
+)
 _WINDOWS = (
     "lock a window only while data move, and unlock it before computing; or let several ranks in: "
     "MPI_LOCK_SHARED with MPI_Accumulate, MPI_Win_lock_all"
@@ -350,8 +355,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "shared": _SHARED_POINTER,
         "shared reads": _SHARED_READS,
         "large and consecutive": "each rank goes on where it ended, so that nothing is exchanged "
-        "or sieved: look at what the library does to the data, as to pack what lies apart in "
-        "memory, to convert it (external32), or to lock (MPI_File_set_atomicity)",
+        f"or sieved: {_DONE_TO_DATA}",
         "independent": "use the collective call (…_all), or disable data sieving "
         "(hint romio_ds_write=disable)",
         "independent reads": "use the collective call (…_all), or disable data sieving "
@@ -444,6 +448,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "mpiio": "compare collective with independent calls, and numbers of aggregators (hint "
         "cb_nodes): MPI-IO itself exchanges the data",
         "mpiio, set-up": "open files and set views less often: keep what is used again open",
+        "mpiio, large": f"no rank waits for another's data in these calls: {_DONE_TO_DATA}",
         "mpiio, independent": "move more in each call of MPI-IO: what the library itself does in "
         "one takes as long for few bytes",
     },

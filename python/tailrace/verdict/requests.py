@@ -294,6 +294,13 @@ def mpiio_ways(functions: dict[str, Any], *kinds: str) -> dict[str, int]:
     return found
 
 
+def moves_little_alone(functions: dict[str, Any]) -> bool:
+    """Whether MPI-IO's reads and writes of each rank on its own carry few bytes each."""
+    matches = ((name, MPIIO_CALL.match(name)) for name in map(str, functions["name"]))
+    names = [name for name, match in matches if match and not (match["all"] or match["shared"])]
+    return bytes_of_functions(functions, names) < SMALL_BYTES * calls_of_functions(functions, names)
+
+
 def shared_calls(functions: dict[str, Any]) -> tuple[str, int]:
     """The function with most calls that move the pointer that ranks share, and how many there
     are; ("", 0) where none is called."""

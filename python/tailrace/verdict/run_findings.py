@@ -37,6 +37,7 @@ from tailrace.verdict.requests import (
     MOVING_KINDS,
     SETTING_UP,
     VERBS,
+    moves_little_alone,
     mpiio_ways,
     sum_use,
     sums_of,
@@ -353,7 +354,8 @@ def _kind_of_transfer(evidence: Evidence, in_mpiio: float) -> str:
         return "mpiio, set-up"
     # a rank that reads and writes on its own exchanges nothing, and has no aggregator
     alone = 2 * ways["independent"] > sum(ways.values())
-    return "mpiio, independent" if alone else "mpiio"
+    independent = "mpiio, independent" if moves_little_alone(functions) else "mpiio, large"
+    return independent if alone else "mpiio"
 
 
 def processors(evidence: Evidence) -> Finding | None:
