@@ -58,6 +58,19 @@ def test_large_files_take_long_to_remove(calls: int, megabytes: int, advised: st
     assert found.advice.startswith(advised)
 
 
+@pytest.mark.parametrize(
+    ("name", "advised"),
+    [(b"/run/shared", "look up once, on one rank"), (b"/run/own.%d", "keep the answer instead")],
+)
+def test_nobody_can_be_told_of_what_each_rank_has_for_itself(name: bytes, advised: str):
+    """Each of two ranks asks 40,000 times for the size of one file, or of its own."""
+    names = [name % rank if b"%" in name else name for rank in range(2)]
+    rows = [[useful(SECOND), call("stat", SECOND, 40_000, path)] for path in names]
+    (found,) = judge(Evidence(Program(rows, *[2 * SECOND] * 2, SECOND).columns())).findings
+    assert found.finding == "80,000 look-ups of 25.0 µs each take 100 % of the I/O time"
+    assert found.advice.startswith(advised)
+
+
 def test_who_looks_for_the_newest_file_can_keep_what_it_found():
     """300 checkpoints are looked up at each of 150 steps, by one program: it waits for none."""
     names = [call("stat", 10 * MILLISECOND, 150, b"/run/check.%d" % i) for i in range(300)]

@@ -92,7 +92,8 @@ def in_names(evidence: Evidence) -> Cause:
         maker = made_by_mpiio(evidence, "look_up")
         by = f", made by {maker}," if maker else ""
         text = f"{calls_of(use, 'look_up', functions)}{by} {part}"
-        advised = "mpiio" if maker else "one rank" if evidence.ranks == 1 else ""
+        own = np.asarray(evidence.files["look_ups"])[np.asarray(evidence.files["ranks"]) == 1].sum()
+        advised = "mpiio" if maker else "one rank" if 2 * own > use.calls("look_up") else ""
         if not maker and _are_used(evidence):
             advised = "used"
         elif not maker and _are_of_many_names(evidence):
