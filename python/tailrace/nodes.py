@@ -72,7 +72,7 @@ def _file_system(directory: Path) -> str:
 
 def collect(raw: Path) -> Collected:
     """Copies this node's streams, if it holds any, into one file in `raw`, and removes them."""
-    count = sum(_fetch(place, raw) for place in _places(raw))
+    count = sum(_fetch(place, raw) for place in places(raw))
     return Collected(count, awaited(raw))
 
 
@@ -83,7 +83,7 @@ def awaited(raw: Path) -> dict[str, str]:
     }
 
 
-def _places(raw: Path) -> list[Path]:
+def places(raw: Path) -> list[Path]:
     """This node's directories of the run that are the user's own, where capture may have put
     them."""
     try:

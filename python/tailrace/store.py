@@ -261,6 +261,12 @@ def say_how_it_ended(raw: Path, told: dict[str, str]) -> None:
 
 
 def is_running(raw: Path) -> bool:
+    """Whether `tailrace run` waits for the command, or, where that was killed, what it started
+    still writes on this node."""
+    return _is_locked(raw) or any(map(_is_written, (raw, *nodes.places(raw))))
+
+
+def _is_locked(raw: Path) -> bool:
     try:
         with (raw / RUNNING).open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
@@ -268,6 +274,20 @@ def is_running(raw: Path) -> bool:
         return True
     except OSError:
         return False
+    return False
+
+
+def _is_written(place: Path) -> bool:
+    """Whether a process has mapped a stream there, HOST.PID.N.stream."""
+    names = [path.name.rsplit(".", 3) for path in place.glob(STREAMS)]
+    here = {parts[1] for parts in names if len(parts) == 4 and parts[0] == os.uname().nodename}
+    return any(_has_mapped(number, place) for number in here if number.isdecimal())
+
+
+def _has_mapped(process_id: str, place: Path) -> bool:
+    with contextlib.suppress(OSError):
+        maps = Path("/proc", process_id, "maps").read_text("utf-8", "surrogateescape")
+        return f" {place.resolve()}/" in maps
     return False
 
 

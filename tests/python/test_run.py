@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from resource import RLIMIT_FSIZE, setrlimit
 
 import pytest
 
@@ -20,7 +21,7 @@ from tailrace.errors import TailraceError
 from tailrace.library import open as open_trace
 
 from ..conftest import Mpi, find_mpi, without_processor_waits
-from ..processes import LONGEST_WAIT_S
+from ..processes import LONGEST_WAIT_S, started
 
 pytest.importorskip("tailrace._engine", reason="the compiled engine is not built")
 
@@ -190,6 +191,14 @@ def test_without_a_place_for_the_trace_the_program_still_runs(run, tmp_path):
     )
 
 
+def test_without_room_for_any_file_the_program_still_runs(run):
+    """Of 0 bytes at most, as on a full disk: there is no directory then in which Python would make
+    a temporary file."""
+    done = run("echo", "hello", preexec_fn=lambda: setrlimit(RLIMIT_FSIZE, (0, 0)))
+    assert (done.returncode, done.stdout) == (0, "hello\n")
+    assert "Traceback" not in done.stderr
+
+
 def test_without_a_compiler_the_program_still_runs(run, tmp_path):
     done = run(
         *python(WRITER),
@@ -226,6 +235,30 @@ def test_a_killed_run_leaves_what_report_can_read(tailrace, cache, tmp_path):
     answer = report(tailrace, tmp_path / "run")
     assert {row["path"]: row["writes"] for row in answer["files"]}[str(tmp_path / "out.dat")] == 50
     assert any((tmp_path / "run" / "raw").iterdir())  # `report` packs, and keeps the streams
+
+
+def test_a_report_while_a_killed_run_goes_on_does_not_stand_for_the_rest(tailrace, cache, tmp_path):
+    """`tailrace run` alone is killed, and its program, which has written 50 times to one file,
+    later writes once to another."""
+    code = f"{WRITER}\nsys.stdin.readline()\nopen('more.dat', 'wb', 0).write(bytes(1000))\n"
+    with started(
+        [*tailrace, "run", "-o", "run", "--", *python(code)],
+        cwd=tmp_path,
+        env={**os.environ, "TAILRACE_CACHE": str(cache)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    ) as process:
+        assert process.stdout.readline() == b"to stdout\n"
+        process.kill()
+        meanwhile = subprocess.run(
+            [*tailrace, "report", tmp_path / "run"], capture_output=True, text=True, check=True
+        )
+        assert "the program is still running" in meanwhile.stderr
+        process.stdin.close()
+        assert process.stdout.read() == b""  # until the program ends
+    writes = {row["path"]: row["writes"] for row in report(tailrace, tmp_path / "run")["files"]}
+    assert [writes[str(tmp_path / name)] for name in ("out.dat", "more.dat")] == [50, 1]
 
 
 @pytest.fixture(scope="session", params=["mpich", "mpich_abi", "openmpi"])
