@@ -192,7 +192,7 @@ def test_report_while_the_run_goes_on_spoils_nothing(tmp_path):
     assert len(traces) == 1 and sh("cd $D && tailrace report out", D=tmp_path).returncode == 0
 
 
-@pytest.mark.parametrize("signal", [9, 6, 15])
+@pytest.mark.parametrize("signal", [9, 6, 15, 33])  # 33 is the C library's own
 def test_run_dies_as_the_program_did(tmp_path, signal):
     command = ["tailrace", "run", "-o", "out", "--", "sh", "-c", f"kill -{signal} $$"]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)

@@ -60,7 +60,7 @@ def prepare(
         launch,
         CaptureOptions(),
         place,
-        libraries.preloadable(prepared, scratch),
+        libraries.preloadable(prepared, lambda: scratch),
     )
     return Capture(directory, raw, trace, environment)
 

@@ -225,11 +225,11 @@ def _is_ready(mpi: Installation) -> bool:
         return False
 
 
-def preloadable(folder: Path, scratch: Path) -> Path:
+def preloadable(folder: Path, scratch: Callable[[], Path]) -> Path:
     """`folder`, or a link to it in `scratch` where its path holds what LD_PRELOAD takes as a
-    separator."""
+    separator: only then is there to be room for one."""
     if not set(" :\t\n") & set(str(folder)):
         return folder
-    link = scratch / "capture"
+    link = scratch() / "capture"
     link.symlink_to(folder)
     return link

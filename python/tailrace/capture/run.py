@@ -56,8 +56,8 @@ def run_command(command: list[str], options: CaptureOptions) -> int:
     if (status := _cannot_start(command[0])) is not None:
         return status
     launch = read_command(command)
-    with tempfile.TemporaryDirectory(prefix="tailrace-") as scratch:
-        place, environment = _prepare(command, launch, options, Path(scratch))
+    with contextlib.ExitStack() as kept:
+        place, environment = _prepare(command, launch, options, kept)
         try:
             with store.running(place.raw) if place is not None else contextlib.nullcontext():
                 status, ended_ns = _execute(command, environment)
@@ -98,10 +98,15 @@ def _never_harming(what: str) -> Iterator[None]:
 
 
 def _prepare(
-    command: list[str], launch: Launch, options: CaptureOptions, scratch: Path
+    command: list[str], launch: Launch, options: CaptureOptions, kept: contextlib.ExitStack
 ) -> tuple[Place | None, dict[str, str]]:
     """Libraries, directory and environment; None and the environment as it is where capture cannot
-    work, which is an error only where the user wants it so."""
+    work, which is an error only where the user wants it so. `kept`: what stays while the program
+    runs."""
+
+    def scratch() -> Path:
+        return Path(kept.enter_context(tempfile.TemporaryDirectory(prefix="tailrace-")))
+
     plain = dict(os.environ)
     strictly = contextlib.nullcontext() if options.strict else _never_harming(WITHOUT)
     with strictly:
@@ -308,7 +313,7 @@ def _leave(status: int) -> int:
     if status >= 0:
         return status
     resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
-    if -status not in (signal.SIGKILL, signal.SIGSTOP):  # nothing changes what these do
+    with contextlib.suppress(OSError):  # nobody changes what SIGKILL and the C library's own do
         signal.signal(-status, signal.SIG_DFL)
     os.kill(os.getpid(), -status)
     return 128 - status
