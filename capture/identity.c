@@ -27,9 +27,7 @@ static void forget_preload(void)
         return;
     if (process.all_processes)
         tailrace_note("out_of_reach", "");
-    preload_remove(list);
-    if (!list[strspn(list, ": ")])
-        unsetenv("LD_PRELOAD");
+    preload_forget();
 }
 
 #define BECOME(name, parameters, arguments)                                                        \

@@ -3,6 +3,7 @@
 #include "preload.h"
 
 #include <elf.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "libdl.h"
@@ -55,6 +56,16 @@ void preload_remove(char *list)
         at += whole;
     }
     *to = 0;
+}
+
+void preload_forget(void)
+{
+    char *list = getenv("LD_PRELOAD");
+    if (!list || !preload_names_own(list))
+        return;
+    preload_remove(list);
+    if (!list[strspn(list, ": ")])
+        unsetenv("LD_PRELOAD");
 }
 
 bool preload_is_readable(void)

@@ -21,6 +21,9 @@ bool preload_fits_file(int file);
 /* The list without the library, in its place. */
 void preload_remove(char *list);
 
+/* Takes the library out of the process's own LD_PRELOAD, for what it starts. No system call. */
+void preload_forget(void);
+
 /* Whether the list names the library. */
 bool preload_names_own(const char *list);
 

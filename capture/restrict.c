@@ -3,6 +3,8 @@
  * A seccomp filter may end the process at the next system call of ours, so from then on there are
  * none: what fits into the memory that is already mapped is recorded, the rest is counted as lost.
  * SECCOMP_MODE_STRICT and PR_SET_TSC forbid reading the counter as well: recording ends.
+ * What the process becomes or starts inherits the filter, and would end where capture begins there:
+ * nothing is preloaded into it.
  */
 #include <linux/seccomp.h>
 #include <stdarg.h>
@@ -10,6 +12,7 @@
 
 #include "descriptors.h"
 #include "functions.h"
+#include "preload.h"
 #include "process.h"
 #include "system.h"
 #include "thread.h"
@@ -25,8 +28,6 @@ static enum restriction of_mode(long mode, long strict, long filter)
 
 enum restriction restriction_of(long number, const long arguments[6])
 {
-    if (!tailrace_recording)
-        return RESTRICTION_NONE;
     if (number == SYS_seccomp)
         return of_mode(arguments[0], SECCOMP_SET_MODE_STRICT, SECCOMP_SET_MODE_FILTER);
     if (number == SYS_prctl && (int)arguments[0] == PR_SET_SECCOMP)
@@ -41,6 +42,8 @@ void restrict_before(enum restriction restriction)
 {
     int saved = errno;
     struct stream *stream = tailrace_stream;
+    if (!tailrace_recording)
+        return;
     if (restriction == RESTRICTION_CLOCK)
         thread_process_ends();
     if (restriction == RESTRICTION_CALLS) {
@@ -56,6 +59,10 @@ void restrict_before(enum restriction restriction)
 
 void restrict_after(enum restriction restriction)
 {
+    if (restriction == RESTRICTION_CALLS)
+        preload_forget();
+    if (!tailrace_recording)
+        return;
     tailrace_calls_forbidden = 1;
     if (restriction == RESTRICTION_CLOCK)
         thread_stop();

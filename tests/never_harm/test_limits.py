@@ -16,7 +16,7 @@ WRITES = 400_000
 # What limits.c returns, so that the bare program is known to have done it.
 MODES = {
     "pointers": 0, "alternate": 42, "filter": 5, "filter-call": 5, "strict": 6, "counter": 4,
-    "refused": 3,
+    "refused": 3, "become": 3,
 }  # fmt: skip
 
 
