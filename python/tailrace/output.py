@@ -50,10 +50,10 @@ def write_whole(path: Path, text: str) -> None:
         click.echo(text, nl=False)
         return
     with writing(path):
-        target = Path(os.path.realpath(path))
-        if target.exists() and not target.is_file():
-            target.write_text(text, "utf-8")
+        if path.exists() and not path.is_file():  # of /dev/stdout no path is known but this
+            path.write_text(text, "utf-8")
             return
+        target = Path(os.path.realpath(path))
         with _beside(target, text) as temporary:
             temporary.replace(target)
 

@@ -146,6 +146,18 @@ def test_a_reader_that_has_read_enough_is_no_error(trace, what, end):
     assert done.returncode == 0 and done.stderr == ""
 
 
+def test_a_page_into_what_stdout_is_by_its_path(trace):
+    done = sh("tailrace report $T -o /dev/stdout | grep -c '^</html>'", T=trace)
+    assert (done.returncode, done.stdout) == (0, "1\n")
+
+
+def test_a_page_does_not_replace_its_trace(trace):
+    before = trace.read_bytes()
+    done = sh("tailrace report $T -o $T", T=trace)
+    assert done.returncode == 2 and "is the trace, which a page would replace" in done.stderr
+    assert trace.read_bytes() == before
+
+
 def test_a_page_on_stdout(trace):
     done = sh("tailrace report -o - $T", T=trace)
     assert done.stdout.startswith("<!doctype html>") and done.stdout.rstrip().endswith("</html>")

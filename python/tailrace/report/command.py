@@ -6,6 +6,7 @@ from typing import Any
 import click
 
 from tailrace.engine import ReplayOptions, analyze
+from tailrace.errors import TailraceError
 from tailrace.labels import labels_of
 from tailrace.names import printable
 from tailrace.output import print_json, write_whole
@@ -27,6 +28,11 @@ def main(
 ) -> None:
     names, columns = [], []
     for path in traces:
+        if page is not None and page.exists() and path.is_file() and page.samefile(path):
+            raise TailraceError(
+                f"{printable(str(page))} is the trace, which a page would replace",
+                "choose another name with -o",
+            )
         with opened_trace(path) as trace:
             names.append(str(trace))
             columns.append(analyze(trace, **replay))
