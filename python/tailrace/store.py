@@ -263,7 +263,12 @@ def say_how_it_ended(raw: Path, told: dict[str, str]) -> None:
 def is_running(raw: Path) -> bool:
     """Whether `tailrace run` waits for the command, or, where that was killed, what it started
     still writes on this node."""
-    return _is_locked(raw) or any(map(_is_written, (raw, *nodes.places(raw))))
+    return _is_locked(raw) or is_written(raw)
+
+
+def is_written(raw: Path) -> bool:
+    """Whether a process of this node still records there, or in this node's own directory."""
+    return any(map(_holds_mapped, (raw, *nodes.places(raw))))
 
 
 def _is_locked(raw: Path) -> bool:
@@ -277,7 +282,7 @@ def _is_locked(raw: Path) -> bool:
     return False
 
 
-def _is_written(place: Path) -> bool:
+def _holds_mapped(place: Path) -> bool:
     """Whether a process has mapped a stream there, HOST.PID.N.stream."""
     names = [path.name.rsplit(".", 3) for path in place.glob(STREAMS)]
     here = {parts[1] for parts in names if len(parts) == 4 and parts[0] == os.uname().nodename}

@@ -19,9 +19,10 @@ from tailrace.capture import libraries
 from tailrace.capture.mpi import Installation
 from tailrace.errors import TailraceError
 from tailrace.library import open as open_trace
+from tailrace.store import is_running
 
 from ..conftest import Mpi, find_mpi, without_processor_waits
-from ..processes import LONGEST_WAIT_S, started
+from ..processes import LONGEST_WAIT_S, started, until
 
 pytest.importorskip("tailrace._engine", reason="the compiled engine is not built")
 
@@ -259,6 +260,23 @@ def test_a_report_while_a_killed_run_goes_on_does_not_stand_for_the_rest(tailrac
         assert process.stdout.read() == b""  # until the program ends
     writes = {row["path"]: row["writes"] for row in report(tailrace, tmp_path / "run")["files"]}
     assert [writes[str(tmp_path / name)] for name in ("out.dat", "more.dat")] == [50, 1]
+
+
+def test_what_outlives_the_command_keeps_its_streams(run, tmp_path):
+    """A program that ends while another, which it has started and which is recorded with it, waits
+    until it is told to write once more."""
+    first = "import os, sys\nos.system(f'{sys.executable} second.py >/dev/null 2>&1 &')\n"
+    second = "open('a.dat', 'wb', 0).write(b'x')\nopen('fifo').read()\n"
+    (tmp_path / "second.py").write_text(f"{second}open('b.dat', 'wb', 0).write(b'x')\n")
+    os.mkfifo(tmp_path / "fifo")
+    done = run(*python(first), options=("-o", "run", "--processes", "all"))
+    (tmp_path / "fifo").write_text("")
+    assert "what it started goes on and is recorded" in done.stderr
+    assert not list((tmp_path / "run").glob("*.tailrace"))
+    until(lambda: not is_running(tmp_path / "run" / "raw"))
+    calls = open_trace(tmp_path / "run").calls().to_pandas()
+    written = {Path(file).name for file in calls["file"][calls["function"] == "write"]}
+    assert {"a.dat", "b.dat"} <= written
 
 
 @pytest.fixture(scope="session", params=["mpich", "mpich_abi", "openmpi"])

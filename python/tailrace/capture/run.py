@@ -46,6 +46,8 @@ FORWARDED = (
 )
 # A status of 128 and one of these is a signal's.
 ENDING = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGKILL, signal.SIGTERM)
+# Ranks whose launcher was killed end by themselves within this time, or go on.
+LINGERING_S = 3
 # What the terminal itself sends to every process of its foreground group.
 BY_TERMINAL = (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP)
 
@@ -207,6 +209,8 @@ def _finish(attempt: Attempt) -> None:
     """Packs, verifies, writes the page, prints the verdict. Raw streams stay until the packed trace
     was read back."""
     place, options = attempt.place, attempt.options
+    if _goes_on(place.raw):
+        return
     nodes.collect(place.raw)
     if not store.has_streams(place.raw):
         reason = why_nothing(attempt)
@@ -221,6 +225,22 @@ def _finish(attempt: Attempt) -> None:
         else:
             tell(f"trace: {_from_here(trace)}")
     _tell_of_nodes(place)
+
+
+def _goes_on(raw: Path) -> bool:
+    """Whether what the command started outlives it, and is recorded: then the streams are needed.
+    What ends with the command, or with its launcher, may take a moment."""
+    until = time.monotonic() + LINGERING_S
+    while store.is_written(raw):
+        if time.monotonic() > until:
+            where = _from_here(raw.parent if raw.name == store.RAW else raw)
+            tell(
+                "the command has ended, and what it started goes on and is recorded\n\n"
+                f"hint: when that has ended, `tailrace report {where}`"
+            )
+            return True
+        time.sleep(0.01)
+    return False
 
 
 def _tell_of_nodes(place: Place) -> None:
