@@ -69,6 +69,14 @@ def test_a_damaged_library_is_compiled_again(target, damage):
     assert said == ["capture is damaged in the cache and is compiled again"]
 
 
+def test_a_link_that_a_cleaner_took_is_made_again(target):
+    library = libraries._built(target, build("library"), "capture", lambda _: None)
+    link = libraries._set_of({libraries.CORE: library}) / libraries.CORE
+    link.unlink()
+    assert libraries._set_of({libraries.CORE: library}) == link.parent
+    assert link.read_text() == "library"
+
+
 def test_a_library_that_is_there_is_not_compiled_again(target):
     libraries._built(target, build("library"), "capture", lambda _: None)
     libraries._built(target, build("another"), "capture", pytest.fail)

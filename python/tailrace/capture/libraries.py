@@ -203,6 +203,9 @@ def _set_of(libraries: dict[str, Path]) -> Path:
                     (made / name).symlink_to(os.path.relpath(target, folder))
                 with contextlib.suppress(OSError):  # another run was quicker
                     made.rename(folder)
+        for name, target in libraries.items():  # what cleans up old files takes links as well
+            with contextlib.suppress(FileExistsError):
+                (folder / name).symlink_to(os.path.relpath(target, folder))
         cache.refuse_foreign(folder)
         if os.statvfs(folder).f_flag & os.ST_NOEXEC:
             raise TailraceError(
