@@ -51,6 +51,22 @@ def test_several_files_of_one_rank_make_no_straggler_either():
     assert said == "rank 0 opens fluid.case alone while the other rank waits"
 
 
+def test_beside_a_rank_of_which_nothing_was_found_nobody_is_alone_or_waits_for_the_network():
+    """Rank 0 opens field.xdmf for 2 s, and both are in MPI for 2 s more, for which an ideal network
+    would spare. Where nothing was found of rank 1, it may have done as much, and be waited for."""
+    alone = open_close(2 * SECOND, b"/run/field.xdmf", 30)
+    whole, left = (program([*of_modules(100), alone], of_modules(100)).columns() for _ in "12")
+    for columns in (whole, left):
+        columns["runtime_ns"] += 2 * SECOND
+        columns["rank"]["mpi_ns"] = [ns + 2 * SECOND for ns in columns["rank"]["mpi_ns"]]
+    left["rank"]["host"], left["rank"]["events"] = ["node", ""], [1, 0]
+    told, unknown = (judge(Evidence(columns)) for columns in (whole, left))
+    assert {"network", "serial_metadata"} <= {finding.code for finding in told.findings}
+    assert "nothing was found of rank 1" in unknown.headline
+    assert "alone" not in " ".join(finding.finding for finding in unknown.findings)
+    assert "network" not in {finding.code for finding in unknown.findings}
+
+
 def test_a_rank_that_is_slow_at_one_call_is_said_to_be_slow_there():
     """100 writes of 10 ms each to a file of its own, and beside them a few to a log, which take 4 s
     on rank 2: 5 s instead of 1 s. Of 101 calls one is few, of 110 ten are not."""

@@ -40,7 +40,8 @@ def many_are_lost(evidence: Evidence) -> bool:
 def much_is_unknown(evidence: Evidence) -> bool:
     """Whom others waited for, and for how long they computed, cannot be told then."""
     longest_ns = float(unknown_ns(evidence).max(initial=0))
-    return many_are_lost(evidence) or evidence.share(longest_ns) >= NOTABLE_UNKNOWN
+    absent = bool(evidence.times.missing) or many_are_lost(evidence)
+    return absent or evidence.share(longest_ns) >= NOTABLE_UNKNOWN
 
 
 def computed_at_most_ns(evidence: Evidence) -> np.ndarray:

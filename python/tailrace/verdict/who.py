@@ -95,9 +95,11 @@ class Unevenness(NamedTuple):
 
 
 def who_does_io(evidence: Evidence) -> Finding | None:
-    """The loss to uneven I/O, where comparing the ranks tells what it comes from."""
+    """The loss to uneven I/O, where comparing the ranks tells what it comes from: not where it is
+    not known of some what they did."""
     loss = evidence.losses.io_balance_ns
-    cause = _cause(evidence) if evidence.share(loss) >= NOTABLE_SHARE else None
+    compared = evidence.share(loss) >= NOTABLE_SHARE and not evidence.times.missing
+    cause = _cause(evidence) if compared else None
     if cause is None:
         return None
     return Finding(
