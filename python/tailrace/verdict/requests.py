@@ -78,6 +78,8 @@ OTHERS = {
 }
 # Calls of a kind are named after what so many of them are, or so much of their time is.
 NAMED_SHARE = 0.8
+# Where a share of the time is stated beside them, they must have nearly all of it.
+NEARLY_ALL = 0.95
 # And not after what so few of them are.
 RARE = 0.01
 # What makes a file ready for reading and writing.
@@ -333,7 +335,7 @@ def calls_of(use: Use, kind: str, functions: dict[str, Any]) -> str:
     longest = sorted((word for word in groups if groups[word][0]), key=lambda w: -groups[w][1])
     for words in (longest[:1], longest[:2] if kind == "other" else ()):
         made, spent_ns = (sum(groups[word][i] for word in words) for i in (0, 1))
-        if words and calls >= made and time_ns >= spent_ns >= NAMED_SHARE * time_ns:
+        if words and calls >= made and time_ns >= spent_ns >= NEARLY_ALL * time_ns:
             return " and ".join(_made(word, *groups[word]) for word in words)
     noun = noun_of(kind, functions, calls)
     if kind not in MOVING_KINDS:
