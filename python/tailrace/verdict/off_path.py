@@ -17,6 +17,8 @@ from tailrace.verdict.evidence import Evidence
 PAGE_BYTES = 4096
 # The page cache keeps a file in pieces of up to so much, and counts a piece that is touched whole.
 LARGE_PAGE_BYTES = 2 << 20
+# So often the kernel looks for what is to be brought to storage.
+WRITE_BACK_NS = 5_000_000_000
 # Less is not worth a word: programs page in, and write logs.
 NOTABLE_BYTES = 256 * 1024
 # About what two runs of one program differ by.
@@ -108,9 +110,17 @@ def by_other_ways(evidence: Evidence) -> Amount:
     rounding = page * (use.calls("write") + use.calls("open"))
     written = usage.written - usage.children_written - use.bytes("write") - rounding
     read = usage.read - usage.children_read - use.bytes("read")
+    if not known and written < _written_again(evidence):
+        written = 0
     if only_mapped(evidence) and not evidence.columns["meta"].get("mapped_writable"):
         written = 0  # the kernel's pages are larger than assumed: nothing can be stored there
     return _notable(written, read if known else 0)
+
+
+def _written_again(evidence: Evidence) -> int:
+    """At most so much of capture's own records the kernel counts again: the piece that is being
+    written to, each time that it has been brought to storage meanwhile."""
+    return LARGE_PAGE_BYTES * (1 + evidence.times.runtime_ns // WRITE_BACK_NS)
 
 
 def _notable(written: int, read: int) -> Amount:
