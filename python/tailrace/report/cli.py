@@ -19,6 +19,13 @@ from tailrace.usage import PAGE, PATH, only_with, replay_options
 @click.option("-o", "page", type=PAGE, help="Write one self-contained HTML page; - is stdout.")
 @replay_options
 @click.option(
+    "--target",
+    type=PATH,
+    metavar="MODEL",
+    help="The file system that the runs used, as `tailrace calibrate` found it: findings about"
+    " who writes say what another method would give.",
+)
+@click.option(
     "--label",
     "labels",
     multiple=True,
@@ -44,6 +51,7 @@ def report(
     page: Path | None,
     eager_limit_bytes: int | None,
     collectives: Collectives,
+    target: Path | None,
     labels: tuple[str, ...],
     reference: int | None,
     scaling: str,
@@ -61,4 +69,4 @@ def report(
     if len(traces) == 1:
         only_with(("reference", "scaling"), "needs several traces to compare")
     replay: ReplayOptions = {"eager_limit_bytes": eager_limit_bytes, "collectives": collectives}
-    main(list(traces), as_json, page, replay, reference, scaling, list(labels))
+    main(list(traces), as_json, page, replay, reference, scaling, list(labels), target)

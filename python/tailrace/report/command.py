@@ -25,8 +25,10 @@ def main(
     reference: int | None,
     scaling: str,
     labels: list[str] | None = None,
+    target: Path | None = None,
 ) -> None:
-    names, columns = [], []
+    """`target`: a model of the file system that the runs used."""
+    names, columns, documents = [], [], []
     for path in traces:
         if page is not None and page.exists() and path.is_file() and page.samefile(path):
             raise TailraceError(
@@ -36,7 +38,7 @@ def main(
         with opened_trace(path) as trace:
             names.append(str(trace))
             columns.append(analyze(trace, **replay))
-    documents = [report(run) for run in columns]
+            documents.append(_explained(trace, columns[-1], target, replay))
     scaled = scaling_table(columns, reference, scaling) if len(columns) > 1 else None
     called = labels_of(columns, names, labels)
     if page is not None:
@@ -50,6 +52,18 @@ def main(
         _print(columns, documents, names, called, scaled)
     if page is not None:
         click.echo(f"page: {printable(str(page))}", err=True)
+
+
+def _explained(
+    trace: Path, columns: dict[str, Any], target: Path | None, replay: ReplayOptions
+) -> dict[str, Any]:
+    document = report(columns)
+    if target is None:
+        return document
+    from tailrace.predict.model import named
+    from tailrace.report.by_method import with_methods
+
+    return with_methods(document, trace, columns, named(target), replay)
 
 
 def _print(

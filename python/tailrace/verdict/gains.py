@@ -44,7 +44,8 @@ def with_prediction(evidence: Evidence, finding: Finding) -> Finding:
     if prediction is None:
         return finding
     saved_s = max(to_seconds(steps.runtime_ns) - prediction.interval_s[0], 0.0)
-    gain = "; ".join(filter(None, (_words(prediction, steps.runtime_ns), finding.gain)))
+    words = gain_words(prediction, to_seconds(steps.runtime_ns))
+    gain = "; ".join(filter(None, (words, finding.gain)))
     return finding._replace(gain=gain, gain_s=saved_s, prediction=prediction)
 
 
@@ -74,10 +75,11 @@ def _gathered(steps: Any) -> Prediction | None:
     return Prediction(change, value, (min(low, value, high), max(low, value, high)))
 
 
-def _words(prediction: Prediction, measured_ns: int) -> str:
+def gain_words(prediction: Prediction, measured_s: float) -> str:
+    """What stands before what an ideal would give at most."""
     found, low, high = map(seconds, (prediction.runtime_s, *prediction.interval_s))
     between = "at best," if low == high else f"(between {low} and {high})"
-    measured = seconds(to_seconds(measured_ns))
+    measured = seconds(measured_s)
     if found == measured:
         return f"{prediction.change} the run would take about as long, {measured}"
     return f"{prediction.change} the run would take {found} {between} instead of {measured}"
