@@ -208,10 +208,9 @@ uint64_t stolen_ns(void); /* 0 where nobody knows */
  * file with a path). Relative paths start from the directory's descriptor. */
 EACH_CALL uint32_t path_number(int directory, const char *path);
 EACH_CALL uint32_t path_number_named(int directory, const char *path);
-
+uint32_t path_number_found(int descriptor, bool is_deleted);
 /* Records that the file got that name. */
 void path_renamed(uint32_t file, int directory, const char *path);
-uint32_t path_number_found(int descriptor, bool is_deleted);
 /* Of a pipe that is open, by the path that a FIFO has; `otherwise` where it cannot be asked. */
 uint32_t path_number_of_pipe(int descriptor, bool is_deleted, uint32_t otherwise);
 void path_note(const char *key, int descriptor); /* its path as the text of a note */

@@ -10,6 +10,7 @@ use tailrace_trace::Tables;
 
 use crate::arrays::{Dict, integers};
 use crate::places::Paths;
+use crate::tables::rows_of_files;
 
 /// "paths" by replay, "waits" by call, "causes" by what ranks did
 /// that others waited for.
@@ -78,8 +79,7 @@ struct Names<'a> {
 
 impl<'a> Names<'a> {
     fn new(trace: &'a Tables, analysis: &Analysis, rows: &'a Paths) -> Self {
-        let files = analysis.files.iter().zip(0..).map(|(file, row)| (file.file, row)).collect();
-        Self { trace, rows, files }
+        Self { trace, rows, files: rows_of_files(analysis) }
     }
 
     /// "function" is empty outside of calls.

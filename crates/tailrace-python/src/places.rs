@@ -1,6 +1,6 @@
 //! Tables of the places in the program from which calls come.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -10,7 +10,7 @@ use tailrace_trace::Tables;
 use tailrace_trace::places::Frame;
 
 use crate::arrays::{Dict, integers};
-use crate::tables::KINDS;
+use crate::tables::{KINDS, rows_of_files};
 
 /// By place of the trace: its row of "paths".
 pub(crate) type Paths = BTreeMap<u32, i64>;
@@ -36,9 +36,7 @@ pub(crate) fn places<'py>(
     used: &Paths,
 ) -> Dict<'py> {
     let columns = PyDict::new(py);
-    let row_of: HashMap<u32, i64> =
-        analysis.files.iter().enumerate().map(|(row, file)| (file.file, row as i64)).collect();
-    // A file all of whose calls are in others has no row.
+    let row_of = rows_of_files(analysis);
     let known = |row: &&PlaceAccount| row.file.is_none_or(|file| row_of.contains_key(&file));
     let rows: Vec<&PlaceAccount> = analysis.places.iter().filter(known).collect();
     integers(&columns, "file", &rows, |row| row.file.map_or(-1, |file| row_of[&file]))?;

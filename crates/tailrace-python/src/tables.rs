@@ -109,6 +109,11 @@ fn counters<'py>(
     values.filter(|values| !values.is_empty()).map(|values| PyArray1::from_vec(py, values))
 }
 
+/// By file of the trace: its row of "files". A file all of whose calls are in others has none.
+pub(crate) fn rows_of_files(analysis: &Analysis) -> HashMap<u32, i64> {
+    analysis.files.iter().zip(0..).map(|(file, row)| (file.file, row)).collect()
+}
+
 pub(crate) fn files<'py>(py: Python<'py>, trace: &Tables, analysis: &Analysis) -> Dict<'py> {
     let columns = PyDict::new(py);
     let files = &analysis.files;
@@ -117,8 +122,7 @@ pub(crate) fn files<'py>(py: Python<'py>, trace: &Tables, analysis: &Analysis) -
     columns.set_item("layer", files.iter().map(|row| layer(row.layer)).collect::<Vec<_>>())?;
     let places = files.iter().map(|row| place(trace.files[row.file as usize].place()));
     columns.set_item("place", places.collect::<Vec<_>>())?;
-    let rows: HashMap<u32, i64> = (0..).zip(files).map(|(row, file)| (file.file, row)).collect();
-    let former = trace.former();
+    let (rows, former) = (rows_of_files(analysis), trace.former());
     integers(&columns, "former", files, |row| {
         let former = former[row.file as usize].and_then(|former| rows.get(&former.file));
         former.copied().unwrap_or(-1)

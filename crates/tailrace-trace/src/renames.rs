@@ -33,13 +33,13 @@ impl Tables {
             let above = own.ancestors().filter_map(|above| Some((above, renamed.get(above)?)));
             let mut all =
                 above.flat_map(|(above, files)| files.iter().map(move |&file| (above, file)));
-            all.find_map(|(above, renamed)| {
-                let old = path(&self.files[renamed as usize].path);
+            all.find_map(|(above, moved)| {
+                let old = path(&self.files[moved as usize].path);
                 let file = match own.strip_prefix(above).ok()? {
-                    rest if rest.as_os_str().is_empty() => renamed,
+                    rest if rest.as_os_str().is_empty() => moved,
                     rest => *files.get(&*old.join(rest))?,
                 };
-                (file != number).then_some(Former { file, renamed })
+                (file != number).then_some(Former { file, renamed: moved })
             })
         };
         numbered.map(before).collect()
