@@ -113,12 +113,17 @@ def links(bed: Bed) -> Iterator[None]:
 
 
 def calibrate(bed: Bed, budget: str, seed: int, model: Path) -> dict[str, float]:
-    """Writes the model; its held-out error."""
-    command = [TAILRACE, "calibrate", str(bed.directory), "-o", str(model), "--name", bed.name]
-    command += ["--budget", budget, "--seed", str(seed), "--json"]
+    """Writes the model, with nothing else beside it; its held-out error."""
     quiet(time.monotonic() + PATIENCE_S)
     with links(bed):
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        return calibrated(bed.directory, bed.name, budget, seed, model)
+
+
+def calibrated(directory: Path, name: str, budget: str, seed: int, model: Path) -> dict[str, float]:
+    """Writes the model; its held-out error."""
+    command = [TAILRACE, "calibrate", directory, "-o", model, "--name", name, "--json"]
+    command += ["--budget", budget, "--seed", str(seed)]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
     errors: dict[str, float] = json.loads(done.stdout)["held_out"]
     return errors
 

@@ -16,9 +16,7 @@ from tailrace import engine
 from tailrace.predict.change import Change
 from tailrace.predict.methods import NothingError, Way
 from tailrace.predict.model import Model
-from tailrace.predict.polling import polling
 from tailrace.predict.ranks import read
-from tailrace.predict.waits import waits
 from tailrace.predict.whatif import Prediction, Run
 
 from .cases import Case
@@ -139,16 +137,7 @@ def predicted(
     """From one trace of each place, as users have one."""
     known = list(models.values())
     columns = {place: engine.analyze(traces[place], critical_paths=False) for place in places}
-    runs = {
-        place: Run(
-            traces[place],
-            outputs=True,
-            waited=waits(columns[place]),
-            models=known,
-            polling=polling(columns[place]),
-        )
-        for place in places
-    }
+    runs = {place: Run.of(traces[place], columns[place], known, outputs=True) for place in places}
     found: dict[Move, Predicted] = {}
     declined: dict[Move, str] = {}
     for move in moves(places):

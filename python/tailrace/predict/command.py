@@ -13,13 +13,10 @@ from tailrace.names import printable
 from tailrace.output import print_json
 from tailrace.predict.change import Change, by_methods, default_changes
 from tailrace.predict.model import Model, named
-from tailrace.predict.polling import polling
-from tailrace.predict.waits import waits
 from tailrace.predict.whatif import NOTABLE, Prediction, Run
 from tailrace.store import opened_trace
 from tailrace.terminal import console, print_numbers, table, tell
 from tailrace.units import count, digits, percent, seconds
-from tailrace.verdict.file_calls import files_in_memory, holds_file_calls
 
 
 def main(
@@ -42,17 +39,7 @@ def main(
     with opened_trace(path) as trace:
         outputs = "way" in changes or (every and bool(models))
         columns = engine.analyze(trace, critical_paths=False)
-        waited = waits(columns)
-        run = Run(
-            trace,
-            eager_limit_bytes,
-            outputs,
-            waited,
-            holds_file_calls(columns),
-            files_in_memory(columns),
-            models,
-            polling(columns),
-        )
+        run = Run.of(trace, columns, models, outputs, eager_limit_bytes)
     directory = moving.get("directory")
     if directory is not None and not run.has_files_in(directory):
         raise TailraceError(
@@ -81,7 +68,7 @@ def main(
             " trace does not tell, so do not rely on what follows\n\nhint: compare with"
             " `tailrace report`, which says in its warnings what is missing"
         )
-    told = waited if waited is not None and waited.notable else None
+    told = run.waits if run.waits is not None and run.waits.notable else None
     if as_json:
         of = {"trace": str(trace), "processor_wait_share": told.share if told else 0.0}
         _print_json(of, run.measured_s, predictions)

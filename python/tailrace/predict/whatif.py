@@ -26,11 +26,12 @@ from tailrace.predict.change import Change, Described, Known
 from tailrace.predict.displaced import Displaced, displaced
 from tailrace.predict.methods import Moving, NothingError, Outputs, Way
 from tailrace.predict.model import AS_IT_SAYS, Model, faster
-from tailrace.predict.polling import UNKNOWN, Polling
+from tailrace.predict.polling import UNKNOWN, Polling, polling
 from tailrace.predict.spread import model_of_files, own, share
-from tailrace.predict.waits import Waits
+from tailrace.predict.waits import Waits, waits
 from tailrace.units import count, to_seconds
 from tailrace.usage import Cache
+from tailrace.verdict.file_calls import files_in_memory, holds_file_calls
 
 # Without a change a run that is taken again should take what it took; it may miss that by so much.
 IDENTICAL = 0.01
@@ -115,6 +116,27 @@ COMPUTATION = "computation"
 class Run:
     """A trace that can be changed. `path` is a file that holds one."""
 
+    @classmethod
+    def of(
+        cls,
+        path: Path,
+        columns: dict[str, Any],
+        models: Sequence[Model],
+        outputs: bool,
+        eager_limit_bytes: int | None = None,
+    ) -> Run:
+        """With all that the columns of the trace say of it."""
+        return cls(
+            path,
+            eager_limit_bytes,
+            outputs,
+            waits(columns),
+            holds_file_calls(columns),
+            files_in_memory(columns),
+            models,
+            polling(columns),
+        )
+
     def __init__(
         self,
         path: Path,
@@ -131,7 +153,7 @@ class Run:
         the program does with files. `in_memory`: those of its files that are memory. `models`: one
         may be of the file system that the run used, which says by how much it differs from the
         next. `polling`: how ranks wait for each other."""
-        self._waits = waited
+        self.waits = waited
         self._waited = waited.by_state if waited and waited.notable else {}
         self._most_waited_s = waited.most_s if waited else {}
         self._name = printable(path.name)
@@ -252,7 +274,7 @@ class Run:
         """What ranks waited that had a processor each, if anybody could see it in the run time."""
         outside_s = sum(self._most_waited_s.get(state, 0.0) for state in ("useful", "mpi"))
         seen = outside_s > SEEN * self.measured_s
-        return self._waits if self._waits and self._waits.alone and seen else None
+        return self.waits if self.waits and self.waits.alone and seen else None
 
     def _worked_s(self, change: Change) -> float:
         """What client and servers take of processors."""
@@ -397,7 +419,7 @@ class Run:
         """What is left of the time in a state that becomes so many times as fast, and of what ranks
         waited for a processor there."""
         waited = 0.0 if edge == "low" else self._waited.get(state, 0.0)
-        gone = (1 - left) * self._waits.by_state.get(state, 0.0) if self._waits else 0.0
+        gone = (1 - left) * self.waits.by_state.get(state, 0.0) if self.waits else 0.0
         return max(waited + (1 - waited) / factor - gone, 0.0)
 
     def _efficiency(self, change: Change, replayed: dict[str, Any]) -> dict[str, float]:

@@ -23,12 +23,9 @@ from tailrace.errors import TailraceError
 from tailrace.names import printable
 from tailrace.predict.change import by_methods
 from tailrace.predict.model import Model
-from tailrace.predict.polling import polling
-from tailrace.predict.waits import waits
 from tailrace.predict.whatif import Run
 from tailrace.verdict.evidence import Kind, Prediction
-from tailrace.verdict.file_calls import files_in_memory, holds_file_calls
-from tailrace.verdict.gains import gain_words
+from tailrace.verdict.gains import gained
 
 ADVISE_METHODS = frozenset({
     Kind.SERIAL_WRITER, Kind.FEW_RANKS, Kind.FEW_AGGREGATORS, Kind.TAKING_TURNS,
@@ -49,16 +46,7 @@ def with_methods(
     directory = _of_the_run(model, trace, columns)
     if not any(map(_advises, document["verdict"])):
         return document
-    run = Run(
-        trace,
-        replay.get("eager_limit_bytes"),
-        outputs=True,
-        waited=waits(columns),
-        knows_files=holds_file_calls(columns),
-        in_memory=files_in_memory(columns),
-        models=[model],
-        polling=polling(columns),
-    )
+    run = Run.of(trace, columns, [model], True, replay.get("eager_limit_bytes"))
     best = _best(run, model, directory)
     if best is None:
         return document
@@ -101,6 +89,5 @@ def _advises(finding: dict[str, Any]) -> bool:
 
 
 def _with(finding: dict[str, Any], best: Prediction, run: Run) -> dict[str, Any]:
-    gain = "; ".join(filter(None, (gain_words(best, run.measured_s), finding["gain"])))
-    saved_s = max(run.measured_s - best.interval_s[0], 0.0)
-    return finding | {"gain": gain, "gain_s": saved_s, "prediction": best._asdict()}
+    gain, gain_s = gained(best, run.measured_s, finding["gain"])
+    return finding | {"gain": gain, "gain_s": gain_s, "prediction": best._asdict()}

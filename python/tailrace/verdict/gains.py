@@ -43,10 +43,15 @@ def with_prediction(evidence: Evidence, finding: Finding) -> Finding:
     prediction = _spared(steps, finding) if finding.code in SPARED else _gathered(steps)
     if prediction is None:
         return finding
-    saved_s = max(to_seconds(steps.runtime_ns) - prediction.interval_s[0], 0.0)
-    words = gain_words(prediction, to_seconds(steps.runtime_ns))
-    gain = "; ".join(filter(None, (words, finding.gain)))
-    return finding._replace(gain=gain, gain_s=saved_s, prediction=prediction)
+    gain, gain_s = gained(prediction, to_seconds(steps.runtime_ns), finding.gain)
+    return finding._replace(gain=gain, gain_s=gain_s, prediction=prediction)
+
+
+def gained(prediction: Prediction, measured_s: float, ideal: str) -> tuple[str, float]:
+    """What a finding says of both, the prediction before what an ideal would give; and how much
+    shorter the run becomes at most, s."""
+    words = "; ".join(filter(None, (_words(prediction, measured_s), ideal)))
+    return words, max(measured_s - prediction.interval_s[0], 0.0)
 
 
 def _spared(steps: Any, finding: Finding) -> Prediction | None:
@@ -75,8 +80,7 @@ def _gathered(steps: Any) -> Prediction | None:
     return Prediction(change, value, (min(low, value, high), max(low, value, high)))
 
 
-def gain_words(prediction: Prediction, measured_s: float) -> str:
-    """What stands before what an ideal would give at most."""
+def _words(prediction: Prediction, measured_s: float) -> str:
     found, low, high = map(seconds, (prediction.runtime_s, *prediction.interval_s))
     between = "at best," if low == high else f"(between {low} and {high})"
     measured = seconds(measured_s)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import shutil
 import subprocess
@@ -27,7 +26,7 @@ from tailrace.predict.whatif import Run
 from tailrace.units import to_seconds
 from tailrace.verdict.processors import STATES, processors_of
 
-from ..machine import TAILRACE
+from ..machine import TAILRACE, calibrated
 from ..scores import Pair, summary
 from .mounts import KINDS, up
 from .programs import PROGRAMS, Program, can_run, environment
@@ -70,10 +69,8 @@ def _models(beds: Mapping[str, Path], chosen: argparse.Namespace, folder: Path) 
     for name, directory in beds.items():
         path = folder / f"{name}.toml"
         if not path.exists():
-            words = [TAILRACE, "calibrate", directory, "-o", path, "--name", name, "--json"]
-            words += ["--budget", chosen.budget, "--seed", str(chosen.seed)]
-            done = subprocess.run(words, check=True, capture_output=True, text=True)
-            print(f"{name}: {json.loads(done.stdout)['held_out']}", file=sys.stderr)
+            told = calibrated(directory, name, chosen.budget, chosen.seed, path)
+            print(f"{name}: {told}", file=sys.stderr)
         models[name] = load(path)
     return models
 
