@@ -19,10 +19,14 @@ from tailrace.bench import guardian
 from tailrace.library import Run
 from tests import sampling
 
-# Shells start what goes on in the background deaf to this, and so are its children: a test that
-# interrupts a program would wait for it in vain.
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+# Shells start what goes on in the background deaf to SIGINT, and nohup to SIGHUP, and so are its
+# children: a test that interrupts a program would wait for it in vain.
+for number, usual in (
+    (signal.SIGINT, signal.default_int_handler),
+    (signal.SIGHUP, signal.SIG_DFL),
+):
+    if signal.getsignal(number) is signal.SIG_IGN:
+        signal.signal(number, usual)
 
 ROOT = Path(__file__).resolve().parent.parent
 SHARED_DATA = ROOT.parent / "shared" / "data"
