@@ -6,7 +6,8 @@ system that the run used and DIRECTORY where that was measured.
 |-----------------------------------------------------|--------------------------------------------|
 | serial_writer; few_ranks, few_aggregators,          | what the run would take by the method by   |
 | taking_turns, uneven_bytes, amplification of writes | which it would be shortest, and the        |
-|                                                     | interval of that                           |
+|                                                     | interval of that; of those that write one  |
+|                                                     | file, as is advised                        |
 | the same, where no method is known to change        | nothing                                    |
 | anything; findings about reads                      |                                            |
 """
@@ -22,6 +23,7 @@ from tailrace.engine import ReplayOptions
 from tailrace.errors import TailraceError
 from tailrace.names import printable
 from tailrace.predict.change import by_methods
+from tailrace.predict.methods import Method
 from tailrace.predict.model import Model
 from tailrace.predict.whatif import Run
 from tailrace.verdict.evidence import Kind, Prediction
@@ -31,6 +33,7 @@ ADVISE_METHODS = frozenset({
     Kind.SERIAL_WRITER, Kind.FEW_RANKS, Kind.FEW_AGGREGATORS, Kind.TAKING_TURNS,
     Kind.UNEVEN_BYTES, Kind.AMPLIFICATION,
 })  # fmt: skip
+INTO_ONE_FILE: tuple[Method, ...] = ("collective", "independent", "aggregated")
 ABOUT_WRITES = re.compile(r"\bwr(ite|ites|iting|itten|ote)\b")
 
 
@@ -75,7 +78,9 @@ def _of_the_run(model: Model, trace: Path, columns: dict[str, Any]) -> Path:
 
 def _best(run: Run, model: Model, directory: Path) -> Prediction | None:
     """The method by which the run is shortest."""
-    changes = run.possible(by_methods([model], {"directory": directory}))
+    all_ways = by_methods([model], {"directory": directory})
+    ways = [change for change in all_ways if change.way and change.way.method in INTO_ONE_FILE]
+    changes = run.possible(ways)
     if not changes or not run.is_identical:
         return None
     taken = {change.way.words: run.predict(change) for change in changes if change.way}
