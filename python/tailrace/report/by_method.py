@@ -6,8 +6,8 @@ system that the run used and DIRECTORY where that was measured.
 |-----------------------------------------------------|--------------------------------------------|
 | serial_writer; few_ranks, few_aggregators,          | what the run would take by the method by   |
 | taking_turns, uneven_bytes, amplification of writes | which it would be shortest, and the        |
-|                                                     | interval of that; of those that write one  |
-|                                                     | file, as is advised                        |
+|                                                     | interval of that; of those by which all    |
+|                                                     | ranks write one file, as is advised        |
 | the same, where no method is known to change        | nothing                                    |
 | anything; findings about reads                      |                                            |
 """
@@ -33,7 +33,7 @@ ADVISE_METHODS = frozenset({
     Kind.SERIAL_WRITER, Kind.FEW_RANKS, Kind.FEW_AGGREGATORS, Kind.TAKING_TURNS,
     Kind.UNEVEN_BYTES, Kind.AMPLIFICATION,
 })  # fmt: skip
-INTO_ONE_FILE: tuple[Method, ...] = ("collective", "independent", "aggregated")
+BY_ALL_RANKS: tuple[Method, ...] = ("collective", "independent")
 ABOUT_WRITES = re.compile(r"\bwr(ite|ites|iting|itten|ote)\b")
 
 
@@ -79,7 +79,7 @@ def _of_the_run(model: Model, trace: Path, columns: dict[str, Any]) -> Path:
 def _best(run: Run, model: Model, directory: Path) -> Prediction | None:
     """The method by which the run is shortest."""
     all_ways = by_methods([model], {"directory": directory})
-    ways = [change for change in all_ways if change.way and change.way.method in INTO_ONE_FILE]
+    ways = [change for change in all_ways if change.way and change.way.method in BY_ALL_RANKS]
     changes = run.possible(ways)
     if not changes or not run.is_identical:
         return None
