@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tailrace import engine
-from tailrace.calibration import locking
+from tailrace.calibration import locking, processes
 from tailrace.calibration.probe import SMALL, Probe, Sizes
 from tailrace.predict.model import Model, Quantity, load
 
@@ -57,7 +57,7 @@ def test_who_waits_for_nobody_is_measured_apart(model: Model) -> None:
 
 def test_what_several_take_is_told_where_both_ways_were_measured() -> None:
     """In any round, and not in the same."""
-    several = locking._several()
+    several = processes.several()
     step, at_once = {f"locked_by_{several}": 4e-3}, {f"locked_unwaited_by_{several}": 3e-3}
     assert locking.are_told([{"locked_by_1": 1e-3} | step, at_once])
     assert not locking.are_told([step, step])
@@ -75,13 +75,13 @@ def test_a_model_takes_as_much_for_a_write_under_locks(model: Model) -> None:
 
 
 def test_processes_in_step_write_all_their_parts(tmp_path: Path) -> None:
-    probe = Probe(tmp_path)
-    for number, (count, waits) in enumerate([(1, True), (2, True), (2, False)], 1):
-        step = locking._in_step(probe, count, waits=waits)
-        assert step is not None
-        assert step.time_s > 0
-        path = tmp_path / f"probe-{number}"
-        assert path.stat().st_size == count * locking.STEPS * SMALL
+    probe, number = Probe(tmp_path), 8
+    ways = [(1, True, True), (2, True, True), (2, False, True), (2, False, False)]
+    for place, (count, waits, locks) in enumerate(ways, 1):
+        taken = processes.steps(probe, count, number, SMALL, waits=waits, locks=locks)
+        assert taken is not None
+        assert 0 < taken.time_s <= taken.arrived_s
+        assert (tmp_path / f"probe-{place}").stat().st_size == count * number * SMALL
     assert "locked_by_1" in locking.writes_under_locks(probe, Sizes(SMALL, SMALL))
 
 
@@ -91,10 +91,10 @@ def test_what_cannot_be_locked_tells_nothing(
     """Some mounts refuse locks; there the rest of a model is still measured."""
     refusing = tmp_path / "in_step.py"
     refusing.write_text("raise OSError(37, 'No locks available')")
-    monkeypatch.setattr(locking, "PROGRAM", refusing)
+    monkeypatch.setattr(processes, "PROGRAM", refusing)
     assert locking.writes_under_locks(Probe(tmp_path), Sizes(SMALL, SMALL)) == {}
     slow = tmp_path / "slow.py"
     slow.write_text("import time; time.sleep(60)")
-    monkeypatch.setattr(locking, "PROGRAM", slow)
-    monkeypatch.setattr(locking, "LONGEST_S", 0.2)
+    monkeypatch.setattr(processes, "PROGRAM", slow)
+    monkeypatch.setattr(processes, "LONGEST_S", 0.2)
     assert locking.writes_under_locks(Probe(tmp_path), Sizes(SMALL, SMALL)) == {}

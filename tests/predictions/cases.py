@@ -91,6 +91,8 @@ CASES = (
     replace(READ_ONCE, cache="warm"),
     *by(("independent", "collective"), Case("cgns", "write50", 2, "independent", "cgns")),
     Case("wrf", "small", 2, "serial", "netcdf3"),
+    *by(("serial", "file-per-rank"), Case("roms", "small", 2, "serial", "netcdf3")),
+    *by(("independent", "collective"), Case("btio", "S", 4, "independent", "mpiio")),
     *by(
         ("collective", "independent", "serial", "aggregated", "file-per-rank"),
         Case("wrf", "medium", 2, "collective", "mpiio", ("steps=4",), beds=ON_DISK),

@@ -44,6 +44,8 @@ pub struct Parameters {
     /// What a write takes on its way beyond its bytes, and what more if it is scattered.
     pub sent_write: f64,
     pub sent_scattered_write: f64,
+    /// … its bytes included, at least, in a file to which several ranks of the node write.
+    pub shared_write: f64,
     /// What it then takes to arrive; others may be on their way meanwhile.
     pub arrival: f64,
     /// … while the ranks of its node keep all processors but its own.
@@ -200,8 +202,11 @@ struct File {
     request: f64,
     /// … and where they lie.
     staying: Extents,
-    /// Where the last write ended.
+    /// Where the last write ended, and whose it was.
     next: i64,
+    writer: Option<u32>,
+    /// Several ranks write to it.
+    is_shared: bool,
     /// Something was written since it was synchronised.
     is_dirty: bool,
     /// How often the node's ranks have it open.
@@ -247,6 +252,7 @@ impl<'a> Modelled<'a> {
         let begin = call.offset.unwrap_or(file.next);
         let is_scattered = begin != file.next;
         file.next = begin.wrapping_add(call.bytes as i64);
+        file.is_shared |= file.writer.replace(rank).is_some_and(|last| last != rank);
         let pages =
             if parameters.whole_pages { inner(begin, file.next) } else { (begin, file.next) };
         file.known.add(pages.0, pages.1);
@@ -261,8 +267,15 @@ impl<'a> Modelled<'a> {
         let bytes = call.bytes as f64;
         self.worked += parameters.processors.of(Access::Write, together.calls as f64, bytes);
         let a_call = bytes / together.calls.max(1) as f64;
+        let mut request = on_its_way + parameters.more(together);
+        if file.is_shared {
+            let least =
+                |calls: f64, bytes: f64| calls * parameters.shared_write - bytes * parameters.write;
+            on_its_way = on_its_way.max(least(1., a_call));
+            request = request.max(least(together.calls as f64, bytes));
+        }
         let kept = on_its_way + a_call * parameters.write + arrival;
-        let load = Load { request: on_its_way + parameters.more(together), ..asked.load(begin) };
+        let load = Load { request, ..asked.load(begin) };
         let range = Range { kept, ..asked.range(begin) };
         let wish = Wish { node, writes: true, now };
         let late = self.locking.as_mut().map_or(0., |locking| locking.wait(&range, wish));

@@ -17,8 +17,8 @@ use tailrace_replay::program::{FileCall, Naming};
 /// "cached_read", "scattered_write", "synchronize_clean", "sent_write", "sent_scattered_write" and
 /// "arrival" in ns; "copy", "cached", "write" and "read" in ns a byte; "write_behind" in bytes;
 /// "room_by_file" and "end_drains" bool; "drains" and "behind_writes" lists of kinds; "rereads"
-/// "never", "while_open" or "always". They may be left out: "create", "attributes" and
-/// "arrival_beside" in ns; "cores", a number; "stays" bool; "link" in ns a byte; "servers",
+/// "never", "while_open" or "always". They may be left out: "create", "attributes",
+/// "shared_write" and "arrival_beside" in ns; "cores", a number; "stays" bool; "link" in ns a byte; "servers",
 /// {"count", "stripe_bytes", "stripe_count"}; "bucket" in bytes; "locks", {"granularity": "file", "object" or
 /// bytes, "hand_over" in ns}; "metadata" in ns a call, "lock_after_write" and
 /// "lock_after_write_unwaited" in ns, "whole_pages" bool;
@@ -138,6 +138,7 @@ pub(crate) fn parameters(model: &Bound<'_, PyDict>) -> PyResult<Parameters> {
         .unwrap_or(0.),
         sent_write: number("sent_write")?,
         sent_scattered_write: number("sent_scattered_write")?,
+        shared_write: optional(model, "shared_write", |time| time.extract())?.unwrap_or(0.),
         arrival: number("arrival")?,
         arrival_beside: optional(model, "arrival_beside", |time| time.extract())?
             .map_or_else(|| number("arrival"), Ok)?,

@@ -28,6 +28,7 @@ from tailrace.calibration.probe import (
     lock,
     timed,
 )
+from tailrace.calibration.short_writes import short_writes_of_several
 from tailrace.calibration.working import working
 
 NAMES = 8
@@ -233,18 +234,19 @@ ALL: tuple[Callable[[Probe, Sizes], Samples], ...] = (
     after_a_pause,
     *(partial(waiting.on_own_writes, name) for name in waiting.USUAL),
     waiting.on_a_small_write,
-    on_a_small_write_beside,
     writes_under_locks,
     reading,
     small_reads,
     own_small_writes,
     working,
 )
-# These take long where the way is slow: they fill the client's cache, or write much many times.
+# These take long where the way is slow: they fill the client's cache, or write many times.
 LONG: tuple[Callable[[Probe, Sizes], Samples], ...] = (
     room,
     left_alone,
     room_of_two,
     *(partial(waiting.on_own_writes, name) for name in waiting.UNUSUAL),
     waiting.behind_writes,
+    on_a_small_write_beside,
+    short_writes_of_several,
 )

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from tailrace.calibration import beside
+from tailrace.calibration import beside, short_writes
 from tailrace.calibration.bucket import bucket
 from tailrace.calibration.locking import UNWAITED, are_told, lock_after_write
 from tailrace.calibration.probe import MIB, SMALL, Samples, Sizes
@@ -102,6 +102,10 @@ class Fit:
                 "what writes take to arrive while ranks keep all other cores, which is measured"
                 f" where there are 2 to {beside.MOST_POLLING + 1} that nobody uses"
             )
+        if not short_writes.are_told(rounds):
+            self.unknown.append(
+                "what short writes of several ranks to one file take, as others used the processors"
+            )
         if any(each["lock_refused"] for each in rounds):
             self.unknown.append("what locks take, as the file system refuses them")
         elif not are_told(rounds):
@@ -145,6 +149,7 @@ class Fit:
             scattered_write=self._more("scattered_write", "small_write"),
             sent_write=self._beyond_bytes("small_sent", "write_rate"),
             sent_scattered_write=self._more("scattered_sent", "small_sent"),
+            shared_write=short_writes.shared_write(self._rounds, cache.write_behind_bytes.value),
             arrival=self._arrival(cache),
             arrival_beside=self._arrival_beside(cache),
             open=self._of("open"),
@@ -244,10 +249,13 @@ class Fit:
     def _arrival_beside(self, cache: ClientCache) -> Quantity | None:
         """The same while ranks keep all other cores, by the kind of call that takes least itself,
         as that takes longer beside them, too; None where it could not be measured."""
-        names = _wait_for_small(cache)
         if not beside.is_told(self._rounds):
             return None
-        return self._beyond_itself(names[0], beside.SUFFIX) if names else NOTHING
+        names = _wait_for_small(cache)
+        told = [name for name in names if len(self._values(name + beside.SUFFIX))]
+        if not told:
+            return None if names else NOTHING
+        return self._beyond_itself(told[0], beside.SUFFIX)
 
     def _beyond_itself(self, name: str, suffix: str) -> Quantity:
         beyond = [

@@ -1,12 +1,13 @@
 """One of several processes that lock a part of a file, write it and unlock it, all in step, as the
 ranks of a library do that writes under locks: who is done waits, and keeps its processor meanwhile,
-as MPI does. Where WAITS is 0 each goes on at once. Run by its path, with nothing of Tailrace, so
-that it starts quickly.
+as MPI does. Where WAITS is 0 each goes on at once, and where LOCKS is 0 none locks. Run by its
+path, with nothing of Tailrace, so that it starts quickly.
 
-    in_step.py PATH RANK RANKS STEPS BYTES DESCRIPTOR WAITS
+    in_step.py PATH RANK RANKS STEPS BYTES DESCRIPTOR WAITS LOCKS
 
 DESCRIPTOR is of memory that all share, a number of 8 bytes for each: how far it is. Each prints
-what the steps took, and for how long it had no processor just before or after them, s.
+what the steps took, the same until all of them had arrived, and for how long it had no processor
+just before or after them, s.
 """
 
 import fcntl
@@ -22,7 +23,7 @@ LOOKS_S = 0.02
 
 
 def main() -> None:
-    path, (rank, ranks, steps, size, shared, waits) = sys.argv[1], map(int, sys.argv[2:])
+    path, (rank, ranks, steps, size, shared, waits, locks) = sys.argv[1], map(int, sys.argv[2:])
     file, block = os.open(path, os.O_RDWR), os.urandom(size)
     with mmap.mmap(shared, 8 * ranks) as memory, memoryview(memory).cast("q") as come:
         _all_come(come, rank, 1)
@@ -31,17 +32,20 @@ def main() -> None:
         begin = perf_counter()
         for step in range(steps):
             offset = (step * ranks + rank) * size
-            fcntl.lockf(file, fcntl.LOCK_EX, size, offset)
+            if locks:
+                fcntl.lockf(file, fcntl.LOCK_EX, size, offset)
             os.pwrite(file, block, offset)
-            fcntl.lockf(file, fcntl.LOCK_UN, size, offset)
+            if locks:
+                fcntl.lockf(file, fcntl.LOCK_UN, size, offset)
             if waits:
                 _all_come(come, rank, step + 3)
         took_s = perf_counter() - begin
         # what brings all of it to the servers is no other
         os.fsync(file)
+        arrived_s = perf_counter() - begin
         _all_come(come, rank, steps + 3)
         pause_s = max(pause_s, _longest_pause_s())
-    print(took_s, pause_s)
+    print(took_s, arrived_s, pause_s)
 
 
 def _longest_pause_s() -> float:

@@ -11,90 +11,36 @@ each other.
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from tailrace import engine
 from tailrace.calibration.probe import SMALL, Probe, Samples, Sizes
+from tailrace.calibration.processes import several, steps
 from tailrace.calibration.quantities import quantity
 from tailrace.predict.model import NOTHING, Model, Quantity
 from tailrace.units import to_seconds
 
-PROGRAM = Path(__file__).with_name("in_step.py")
 STEPS = 32
-# More processes tell little more, and take long to start.
-MOST_IN_STEP = 8
-LONGEST_S = 120.0
-# Who goes on without waiting is without a processor for so long only where another has it.
-QUIET_S = 1e-3
 IN_STEP, UNWAITED = "locked_by_", "locked_unwaited_by_"
 
 
 def writes_under_locks(probe: Probe, sizes: Sizes) -> Samples:
     """What a step takes, s, by one process, and by several if they have the processors."""
     found = {}
-    several = _several()
-    for name, count in dict.fromkeys([(IN_STEP, 1), (IN_STEP, several), (UNWAITED, several)]):
-        step = _in_step(probe, count, waits=name == IN_STEP)
-        if step is not None and (step.is_quiet or count == 1):
-            found[f"{name}{count}"] = step.time_s
+    most = several()
+    for name, count in dict.fromkeys([(IN_STEP, 1), (IN_STEP, most), (UNWAITED, most)]):
+        taken = steps(probe, count, STEPS, SMALL, waits=name == IN_STEP, locks=True)
+        if taken is not None and (taken.is_quiet or count == 1):
+            found[f"{name}{count}"] = taken.time_s / STEPS
     return found
 
 
 def are_told(rounds: Sequence[Samples]) -> bool:
     """Whether several had the processors in any round: in step, and each as fast as it can."""
-    names = (f"{prefix}{_several()}" for prefix in (IN_STEP, UNWAITED))
+    names = (f"{prefix}{several()}" for prefix in (IN_STEP, UNWAITED))
     return all(any(name in samples for samples in rounds) for name in names)
-
-
-def _several() -> int:
-    return min(len(os.sched_getaffinity(0)), MOST_IN_STEP)
-
-
-class Step(NamedTuple):
-    """`is_quiet`: the processes had their processors."""
-
-    time_s: float
-    is_quiet: bool
-
-
-def _in_step(probe: Probe, count: int, *, waits: bool = True) -> Step | None:
-    """None where a process failed, or all together take too long."""
-    path = probe.new_path()
-    file, _ = probe.create(path)
-    os.fsync(file)
-    os.close(file)
-    with tempfile.TemporaryFile() as shared:
-        shared.truncate(8 * count)
-        words = [str(number) for number in (count, STEPS, SMALL, shared.fileno(), +waits)]
-        processes = [
-            subprocess.Popen(
-                [sys.executable, "-I", PROGRAM, path, str(rank), *words],
-                stdout=subprocess.PIPE,
-                stderr=subprocess.DEVNULL,
-                pass_fds=[shared.fileno()],
-            )
-            for rank in range(count)
-        ]
-        try:
-            answers = [process.communicate(timeout=LONGEST_S)[0] for process in processes]
-        except subprocess.TimeoutExpired:
-            return None
-        finally:
-            for process in processes:
-                process.kill()
-                process.wait()
-    if any(process.returncode for process in processes):
-        return None
-    took_s, pauses_s = zip(*(map(float, answer.split()) for answer in answers), strict=True)
-    return Step(max(took_s) / STEPS, max(pauses_s) < QUIET_S)
 
 
 def lock_after_write(rounds: Sequence[Samples], model: Model, prefix: str = IN_STEP) -> Quantity:

@@ -89,8 +89,8 @@ def _checked(name: str) -> str:
 # Of a model's parameters: what a file system that is faster does in less time.
 PER_CALL_OR_BYTE = (
     "create", "attributes", "cached_read", "scattered_write", "synchronize_clean", "sent_write",
-    "sent_scattered_write", "lock_after_write", "lock_after_write_unwaited", "arrival",
-    "arrival_beside", "copy", "cached", "write", "read", "metadata",
+    "sent_scattered_write", "shared_write", "lock_after_write", "lock_after_write_unwaited",
+    "arrival", "arrival_beside", "copy", "cached", "write", "read", "metadata",
 )  # fmt: skip
 NOTHING = Quantity(value=0, low=0, high=0)
 AS_IT_SAYS = Quantity(value=1, low=1, high=1)
@@ -111,6 +111,7 @@ class CallCosts(_Table):
     scattered_write: Quantity = NOTHING
     sent_write: Quantity = NOTHING
     sent_scattered_write: Quantity = NOTHING
+    shared_write: Quantity = NOTHING
     arrival: Quantity = NOTHING
     # … while ranks keep all processors but the writer's; none: the same.
     arrival_beside: Quantity | None = None
@@ -337,6 +338,7 @@ class Model(_Table):
             ),
             "sent_write": cost(self.calls.sent_write),
             "sent_scattered_write": cost(self.calls.sent_scattered_write),
+            "shared_write": cost(self.calls.shared_write),
             "arrival": cost(self.calls.arrival),
             "arrival_beside": cost(self.calls.arrival_beside or self.calls.arrival),
             "copy": per_byte(self.bytes_per_s.copy_in),

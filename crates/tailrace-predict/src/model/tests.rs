@@ -19,6 +19,7 @@ const PLAIN: Parameters = Parameters {
     lock_after_write_unwaited: 0.,
     sent_write: 0.,
     sent_scattered_write: 0.,
+    shared_write: 0.,
     arrival: 0.,
     arrival_beside: 0.,
     cores: None,
@@ -302,6 +303,18 @@ fn writes_may_take_their_time_on_the_way() {
     let sync = call(Access::Synchronize, 0, 0);
     let calls = [call(Access::Write, 0, 1), call(Access::Write, 7, 1), sync];
     assert_eq!(ends(&slow, &calls), [11, 27, 99]);
+}
+
+#[test]
+fn writes_of_several_take_as_long_at_least_as_one_by_one() {
+    // A write is copied at 11, and its byte sent 4 later. The other rank's, elsewhere, is copied at
+    // 16 and sent 30 later; from then on each takes 30 behind the one before.
+    let shared = Parameters { shared_write: 30., write_behind: 0., ..PLAIN };
+    let calls = |place: i64| [place, place + 1].map(|place| call(Access::Write, place, 1));
+    let mut model = Modelled::new(&shared, &[0, 0], false);
+    let mut at = |rank, now, call| model.end(rank, now, &call);
+    assert_eq!([at(0, 0, calls(0)[0]), at(1, 0, calls(5)[0])], [15, 46]);
+    assert_eq!([at(0, 15, calls(0)[1]), at(1, 46, calls(5)[1])], [76, 106]);
 }
 
 #[test]
