@@ -3,6 +3,7 @@ writes or reads the same again test_verdict_why.py speaks."""
 
 from tailrace.verdict.evidence import Evidence, Finding
 from tailrace.verdict.headline import judge
+from tailrace.verdict.same_bytes import readers_of_the_same
 
 from .columns import SECOND, Interval, Program, called_from, read, useful, write
 from .test_verdict_why import MB, first
@@ -80,6 +81,20 @@ def test_what_all_read_in_tiny_pieces_is_first_advised_to_be_read_in_larger_ones
 
     assert advised(250_000).startswith("read larger parts at once")
     assert advised(10).startswith("read on one rank")
+
+
+def test_one_could_read_for_all_where_each_reads_the_same_once():
+    """Four ranks that read all of the file; none where each reads it twice, or one reads it."""
+
+    def readers(bytes_read: int, begin: int, end: int) -> list[int]:
+        reads = read(SECOND, b"/run/in", bytes_read, 10, steps=(10, 0, 0), reach=(begin, end))
+        columns = Program([[reads]] * 4, *[SECOND] * 2, SECOND).columns()
+        return readers_of_the_same(Evidence(columns), 0)
+
+    assert len(readers(4 * MB, 0, 4 * MB)) == 4
+    assert readers(8 * MB, 0, 4 * MB) == []
+    alone = Program([[read(SECOND, b"/run/in", 4 * MB, 10, reach=(0, 4 * MB))]], *[SECOND] * 3)
+    assert readers_of_the_same(Evidence(alone.columns()), 0) == []
 
 
 def written_twice(function: str) -> Finding:

@@ -57,6 +57,19 @@ def planted_run(mpi: Mpi, binary: Path, name: str, ranks: int, folder: Path) -> 
     return run
 
 
+def test_what_one_rank_would_read_for_all_is_not_read_by_the_other(
+    mpi: Mpi, planted: Path, tmp_path: Path
+) -> None:
+    """At best the run is shorter by what the rank that took longer read, and not by all."""
+    run = without_processor_waits(planted_run(mpi, planted, "all_read", 2, tmp_path))
+    (found,) = [finding for finding in run.findings if finding.code == "redundant_reads"]
+    assert "with these bytes read by one rank for all the run would take" in found.gain
+    assert found.prediction is not None
+    table = run.columns["file_rank"]
+    reads_s = sorted(ns / 1e9 for ns in table["read_ns"] if ns)[-2:]
+    assert 0 <= found.gain_s <= reads_s[-1] + 1e-3
+
+
 @pytest.mark.sampled
 @pytest.mark.parametrize("name", PLANTED)
 def test_the_first_line_names_it(mpi: Mpi, planted: Path, name: str, tmp_path: Path):

@@ -52,11 +52,14 @@ pub struct Spared<'a> {
     /// By [`Access`]: which kinds are not, on files for which `files` says so.
     pub kinds: [bool; Access::KINDS],
     pub files: Vec<bool>,
+    /// Who makes them all the same, for the others too.
+    pub by: Option<u32>,
 }
 
 impl FileSystem for Spared<'_> {
     fn end(&mut self, rank: u32, begin: i64, call: &FileCall) -> i64 {
-        if self.kinds[call.access as usize] && self.files[call.file as usize] {
+        let is_of_others = self.by != Some(rank);
+        if self.kinds[call.access as usize] && self.files[call.file as usize] && is_of_others {
             return begin;
         }
         self.under.end(rank, begin, call)
@@ -125,10 +128,12 @@ mod tests {
         let mut measured = Scaled::all(1.);
         let mut kinds = [false; Access::KINDS];
         kinds[Access::Synchronize as usize] = true;
-        let mut files = Spared { under: &mut measured, kinds, files: vec![true, false] };
+        let (files, by) = (vec![true, false], Some(1));
+        let mut files = Spared { under: &mut measured, kinds, files, by };
         let sync = call(Access::Synchronize, 0, 10, 0);
         assert_eq!(files.end(0, 5, &sync), 5);
         assert_eq!(files.end(0, 5, &FileCall { file: 1, ..sync }), 15);
+        assert_eq!(files.end(1, 5, &sync), 15);
         assert_eq!(files.end(0, 5, &call(Access::Write, 0, 10, 1)), 15);
     }
 

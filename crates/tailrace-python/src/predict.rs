@@ -196,7 +196,7 @@ impl RunSteps {
     /// order, and not those that it had. `beyond`: those calls of the run take so many times what they
     /// took beyond the model. `staged`: what is written to those files goes to the file
     /// system of this model first, and from there to where it goes. `spared`: calls of these kinds are not made, on
-    /// the files of that path, or on all. `merged`: writes that follow one another are gathered up
+    /// the files of that path, or on all, but by that rank, if one is given. `merged`: writes that follow one another are gathered up
     /// to so many bytes, which costs so many ns a byte, and saves for each write but the first of
     /// those that are made together so many ns (see `write_call_ns`). `overlapped`: file calls but
     /// reads are made beside the rank, which copies what it writes, in so many ns a byte.
@@ -221,13 +221,13 @@ impl RunSteps {
         ranks_per_node: Option<NonZeroU32>,
         beyond: Option<(Py<CallsBeyond>, f64)>,
         staged: Option<Bound<'py, PyDict>>,
-        spared: Option<(Vec<String>, Option<PathBuf>)>,
+        spared: Option<(Vec<String>, Option<PathBuf>, Option<u32>)>,
         merged: Option<(u64, f64, f64)>,
         overlapped: Option<f64>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let of = |model: Bound<'py, PyDict>| parameters(&model);
         let (target, near) = (model.map(of).transpose()?, staged.map(of).transpose()?);
-        let spared = spared.map(|(kinds, file)| Ok::<_, PyErr>((kinds_of(&kinds)?, file)));
+        let spared = spared.map(|(kinds, file, by)| Ok::<_, PyErr>((kinds_of(&kinds)?, file, by)));
         let spared = spared.transpose()?;
         let pace = Pace { useful, network, mpi, io: others };
         let (replayed, worked) = py.detach(|| {
@@ -255,8 +255,9 @@ impl RunSteps {
                 under = &mut by_way_of;
             }
             let mut without;
-            if let Some((kinds, file)) = &spared {
-                without = Spared { under, kinds: *kinds, files: self.are_below(file.as_deref()) };
+            if let Some((kinds, file, by)) = &spared {
+                let files = self.are_below(file.as_deref());
+                without = Spared { under, kinds: *kinds, files, by: *by };
                 under = &mut without;
             }
             let mut gathers;

@@ -5,6 +5,8 @@ time, writes that are gathered are made as one, and all who waited for them go o
 |--------------------------------------|-----------------------------------------------------------|
 | sync, locks, look_ups                | without the calls of this kind                            |
 | reopened                             | without opening and closing that file                     |
+| redundant_reads of a file that all   | without the reads of all ranks but the one whose reads    |
+| who read it read alike               | took least                                                |
 | small_requests, slow_small_requests  | what each rank writes one behind the other into a file is |
 |                                      | gathered, where that is expected to save a notable share  |
 
@@ -17,9 +19,11 @@ from __future__ import annotations
 from typing import Any
 
 from tailrace.gathering import GATHERED_BYTES, Edge, gathered
+from tailrace.names import printable
 from tailrace.units import chosen_bytes, seconds, to_seconds
 from tailrace.verdict.again import steps_of
 from tailrace.verdict.evidence import Evidence, Finding, Kind, Prediction
+from tailrace.verdict.same_bytes import readers_of_the_same
 
 SPARED: dict[Kind, tuple[str, ...]] = {
     Kind.SYNC: ("synchronize",),
@@ -35,12 +39,10 @@ NOTABLE_SHARE = 0.02
 def with_prediction(evidence: Evidence, finding: Finding) -> Finding:
     """The finding, with what its advice would give where that can be said, beside what an ideal
     would at most."""
-    if finding.code not in SPARED and finding.code not in GATHERED:
+    if finding.code not in {*SPARED, *GATHERED, Kind.REDUNDANT_READS}:
         return finding
     steps = steps_of(evidence)
-    if steps is None:
-        return finding
-    prediction = _spared(steps, finding) if finding.code in SPARED else _gathered(steps)
+    prediction = None if steps is None else _predicted(steps, evidence, finding)
     if prediction is None:
         return finding
     gain, gain_s = gained(prediction, to_seconds(steps.runtime_ns), finding.gain)
@@ -54,12 +56,33 @@ def gained(prediction: Prediction, measured_s: float, ideal: str) -> tuple[str, 
     return words, max(measured_s - prediction.interval_s[0], 0.0)
 
 
+def _predicted(steps: Any, evidence: Evidence, finding: Finding) -> Prediction | None:
+    if finding.code is Kind.REDUNDANT_READS:
+        return _read_once(steps, evidence, finding)
+    return _spared(steps, finding) if finding.code in SPARED else _gathered(steps)
+
+
+def _read_once(steps: Any, evidence: Evidence, finding: Finding) -> Prediction | None:
+    """At best: what one rank reads all have, as soon as they go on to read it."""
+    paths = [printable(path) for path in evidence.files["path"]]
+    if finding.file not in paths or not steps.files_below(finding.file):
+        return None
+    table = evidence.file_rank
+    readers = readers_of_the_same(evidence, paths.index(finding.file))
+    if not readers:
+        return None
+    by = int(table["rank"][min(readers, key=lambda row: int(table["read_ns"][row]))])
+    runtime_s = to_seconds(steps.replay(spared=(["read"], finding.file, by))["runtime_ns"])
+    change = "with these bytes read by one rank for all"
+    return Prediction(change, runtime_s, (runtime_s, runtime_s))
+
+
 def _spared(steps: Any, finding: Finding) -> Prediction | None:
     """At best: what the calls did for others is not done."""
     file = finding.file if finding.code is Kind.REOPENED and finding.file else None
     if file is not None and not steps.files_below(file):
         return None  # its name has bytes that are printed in another way
-    replayed = steps.replay(spared=(list(SPARED[finding.code]), file))
+    replayed = steps.replay(spared=(list(SPARED[finding.code]), file, None))
     runtime_s = to_seconds(replayed["runtime_ns"])
     if finding.code is Kind.LOOK_UPS and replayed["runtime_ns"] >= steps.runtime_ns:
         return None  # opens that look for files, not look-ups

@@ -101,6 +101,14 @@ def _stretches(evidence: Evidence, file: int) -> np.ndarray:
     return (np.asarray(table["reads_end"]) - np.asarray(table["reads_begin"]))[rows]
 
 
+def readers_of_the_same(evidence: Evidence, file: int) -> list[int]:
+    """Rows of "file_rank" of those who read the same bytes of the file once each, so that one could
+    for all; none where each reads a part of its own, or the same again and again."""
+    if _readers_alike(evidence, file) == 1 or _read_again_by_each(evidence, np.array([file])):
+        return []
+    return evidence.users_of(file, "read")
+
+
 def _readers_alike(evidence: Evidence, file: int) -> int:
     """Ranks that read the file; 1 where each reads a part of its own, however often."""
     stretches = _stretches(evidence, file)
