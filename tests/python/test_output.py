@@ -290,8 +290,8 @@ def test_why_nothing_was_recorded(tmp_path, command, reason):
         ("./missing fmt", "./missing does not exist"),
         ("-n 1 missing fmt", "missing: command not found"),
         ("-n 1 ./plain fmt", "./plain is not executable"),
-        ("-n 1 false ./missing", "false ended with status 1"),
-        ("-genv A b/c -n 1 false", "false ended with status 1"),
+        ("-n 1 false ./missing", "mpiexec, which was to start false, ended with status 1"),
+        ("-genv A b/c -n 1 false", "mpiexec, which was to start false, ended with status 1"),
         ("-wdir / -n 1 ./bin/false", "mpiexec ended with status 1"),
     ],
 )
@@ -308,12 +308,20 @@ def test_a_program_of_ranks_that_cannot_be_started_is_named(tmp_path, words, rea
     assert reason in sentence
 
 
-def test_a_signal_that_ends_the_launcher_is_not_said_of_the_program(tmp_path):
+@pytest.mark.parametrize(
+    ("ends", "said"),
+    [
+        ("kill -PIPE $$", "mpiexec ended with signal 13"),
+        ("exit 1", "mpiexec, which was to start false, ended with status 1"),
+    ],
+)
+def test_how_the_launcher_ends_is_not_said_of_the_program(tmp_path, ends, said):
+    """It may not have started it."""
     launcher = tmp_path / "mpiexec"
-    launcher.write_text("#!/bin/sh\nkill -PIPE $$\n")
+    launcher.write_text(f"#!/bin/sh\n{ends}\n")
     launcher.chmod(0o755)
     done = sh("tailrace run -- $D/mpiexec -n 1 false", D=tmp_path)
-    assert "mpiexec ended with signal 13 before an MPI rank was recorded" in done.stderr
+    assert f"{said} before an MPI rank was recorded" in done.stderr
 
 
 def test_a_name_of_a_directory_that_cannot_be_made_with_strict(tmp_path):

@@ -194,8 +194,10 @@ def _failed(attempt: Attempt) -> Reason:
     # Not "before it made one": capture may have had no room for what it did.
     launched = attempt.launch.launcher is not None
     before = "an MPI rank" if launched else "a file call of it"
-    # The status of a launcher may be its ranks'; a signal is its own.
-    name = printable(Path(attempt.command[0]).name) if attempt.status < 0 else attempt.name
+    # The status of a launcher may be its ranks', or it started none; a signal is its own.
+    name = printable(Path(attempt.command[0]).name) if launched else attempt.name
+    if launched and attempt.status > 0 and attempt.launch.program is not None:
+        name += f", which was to start {attempt.name},"
     return (
         f"{name} ended with {how} before {before} was recorded",
         "try the command without Tailrace; `tailrace doctor` shows which MPI is found",
