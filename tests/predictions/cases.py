@@ -92,7 +92,8 @@ CASES = (
     *by(("independent", "collective"), Case("cgns", "write50", 2, "independent", "cgns")),
     Case("wrf", "small", 2, "serial", "netcdf3"),
     *by(("serial", "file-per-rank"), Case("roms", "small", 2, "serial", "netcdf3")),
-    *by(("independent", "collective"), Case("btio", "S", 4, "independent", "mpiio")),
+    # rows of 240 bytes, by turns of the ranks
+    *by(("independent", "collective"), Case("btio", "S", 4, "independent", "mpiio", ("steps=50",))),
     *by(
         ("collective", "independent", "serial", "aggregated", "file-per-rank"),
         Case("wrf", "medium", 2, "collective", "mpiio", ("steps=4",), beds=ON_DISK),
