@@ -45,11 +45,11 @@ def sync(tmp_path_factory: pytest.TempPathFactory) -> tailrace.Run:
     return recorded(tmp_path_factory.mktemp("sync"), SYNC)
 
 
-def found(run: tailrace.Run, code: Kind, text: str = "as it was") -> Finding:
+def found(run: tailrace.Run, code: Kind, text: str = "as it was", said: str = "") -> Finding:
     """A finding of that kind, with what its advice would give."""
     evidence = Evidence(run.columns)
     evidence.__dict__["processors"] = None  # nobody waited for one
-    return gains.with_prediction(evidence, Finding(code, "", "", 0.5, text))
+    return gains.with_prediction(evidence, Finding(code, said, "", 0.5, text))
 
 
 def test_without_fsyncs_the_run_is_shorter_by_their_time(sync: tailrace.Run) -> None:
@@ -89,6 +89,31 @@ def test_gathering_saves_what_calls_take_by_themselves(tmp_path: Path) -> None:
     assert " (between " in finding.gain and ") instead of " in finding.gain
 
 
+READ = """
+import os
+file = os.open("input", os.O_CREAT | os.O_RDWR, 0o600)
+os.write(file, bytes(6_400_000))
+os.lseek(file, 0, os.SEEK_SET)
+for number in range(40_000):
+    os.read(file, 65536 if number % 1000 == 999 else 64)
+os.close(file)
+"""
+
+
+def test_reads_are_gathered_where_the_finding_is_about_reads(tmp_path: Path) -> None:
+    """At best 40,000 take what the first of each 4 MB took, and what copying takes, and each of
+    40 larger ones a part of that; writes are as they were."""
+    run = recorded(tmp_path, READ)
+    finding = found(run, Kind.SMALL_REQUESTS, said="40,000 reads of 128 B on average")
+    prediction = finding.prediction
+    assert prediction is not None
+    reads_s, runtime_s = run.columns["files"]["read_ns"].sum() / 1e9, run.times.runtime_ns / 1e9
+    low, high = prediction.interval_s
+    assert low == pytest.approx(runtime_s - reads_s, rel=0.05)
+    assert low <= prediction.runtime_s <= high
+    assert finding.gain.startswith("with reads gathered up to 4 MB the run would take ")
+
+
 def test_nothing_is_said_of_gathering_what_is_synchronised_each_time(sync: tailrace.Run) -> None:
     """Each write is followed by an fsync: there is nothing to gather."""
     assert found(sync, Kind.SMALL_REQUESTS).prediction is None
@@ -100,7 +125,7 @@ def test_gathering_is_said_where_it_is_expected_to_save(
 ) -> None:
     """A run of 1 s that would take 0.8 s at best: 2 % less are to be expected."""
     taken_s = {"low": 0.8, "value": value_s, "high": 1.02}
-    monkeypatch.setattr(gains, "gathered", lambda steps, size, edge: edge)
+    monkeypatch.setattr(gains, "gathered", lambda steps, size, edge, kind: edge)
 
     class Steps:
         runtime_ns = 10**9
@@ -108,7 +133,7 @@ def test_gathering_is_said_where_it_is_expected_to_save(
         def replay(self, merged: str) -> dict[str, int]:
             return {"runtime_ns": round(taken_s[merged] * 1e9)}
 
-    prediction = gains._gathered(Steps())
+    prediction = gains._gathered(Steps(), "write")
     assert (prediction is not None) == said
     assert prediction is None or prediction.interval_s == (0.8, 1.02)
 

@@ -7,6 +7,7 @@
 //! file system they end at T_net and T_ideal of the replay crate, which shares no code with this
 //! one beyond what a rank is reduced to.
 
+mod ahead;
 mod beside;
 mod beyond;
 mod building;
@@ -28,10 +29,11 @@ pub mod simulate;
 mod staged;
 mod steps;
 
+pub use ahead::Ahead;
 pub use beyond::{Beyond, Kept};
 pub use files::{Moved, Overlapped, Scaled, Spared};
 pub use locks::{Granularity, Locks};
-pub use merged::{Merged, are_apart, write_by_itself};
+pub use merged::{Merged, are_apart, by_itself};
 pub use methods::{Asked, Outputs, Rebuilt, Told};
 pub use model::{Modelled, Parameters, Rereads};
 pub use processors::Processors;

@@ -30,32 +30,32 @@ fn is_apart(smallest: u64, largest: u64) -> bool {
     largest >= smallest.saturating_mul(APART)
 }
 
-/// What a write takes by itself, ns: of the writes among the calls, by the typical time of those of
-/// the smallest and of those of the largest sizes, each within a factor of two. Where these are too
-/// close, what a write takes beyond its bytes if they are slow; none where nothing is written.
-pub fn write_by_itself<'a>(calls: impl Iterator<Item = &'a FileCall>) -> Option<f64> {
-    let writes = calls.filter(|call| call.access == Access::Write && call.bytes > 0);
-    let mut writes: Vec<(u64, i64)> = writes.map(|c| (c.bytes, c.end - c.begin)).collect();
-    writes.sort_unstable();
-    let (smallest, largest) = (writes.first()?.0, writes.last()?.0);
+/// What a write or read takes by itself, ns: of those among the calls, by the typical time of those
+/// of the smallest and of those of the largest sizes, each within a factor of two. Where these are
+/// too close, what one takes beyond its bytes if they are slow; none where there is none.
+pub fn by_itself<'a>(calls: impl Iterator<Item = &'a FileCall>, access: Access) -> Option<f64> {
+    let moves = calls.filter(|call| call.access == access && call.bytes > 0);
+    let mut moves: Vec<(u64, i64)> = moves.map(|c| (c.bytes, c.end - c.begin)).collect();
+    moves.sort_unstable();
+    let (smallest, largest) = (moves.first()?.0, moves.last()?.0);
     if !is_apart(smallest, largest) {
-        let (bytes, time) = medians(&writes);
+        let (bytes, time) = medians(&moves);
         let byte = if time < IN_MEMORY { COPIED_BYTE } else { SLOW_BYTE };
         return Some((time - byte * bytes).max(0.));
     }
-    let small = writes.partition_point(|(bytes, _)| *bytes < smallest.saturating_mul(2));
-    let large = writes.partition_point(|(bytes, _)| *bytes <= largest / 2);
-    let (b1, t1) = medians(&writes[..small]);
-    let (b2, t2) = medians(&writes[large..]);
+    let small = moves.partition_point(|(bytes, _)| *bytes < smallest.saturating_mul(2));
+    let large = moves.partition_point(|(bytes, _)| *bytes <= largest / 2);
+    let (b1, t1) = medians(&moves[..small]);
+    let (b2, t2) = medians(&moves[large..]);
     let byte = ((t2 - t1) / (b2 - b1)).max(0.);
     Some((t1 - byte * b1).max(0.))
 }
 
 /// Of bytes and of times.
-fn medians(writes: &[(u64, i64)]) -> (f64, f64) {
-    let mut times: Vec<i64> = writes.iter().map(|(_, time)| *time).collect();
+fn medians(moves: &[(u64, i64)]) -> (f64, f64) {
+    let mut times: Vec<i64> = moves.iter().map(|(_, time)| *time).collect();
     times.sort_unstable();
-    (writes[writes.len() / 2].0 as f64, times[times.len() / 2] as f64)
+    (moves[moves.len() / 2].0 as f64, times[times.len() / 2] as f64)
 }
 
 /// Another's calls, but each rank gathers what it writes one behind the other into a file, up to a
@@ -117,7 +117,7 @@ impl<'a> Merged<'a> {
     }
 }
 
-fn follows(before: &FileCall, call: &FileCall) -> bool {
+pub(crate) fn follows(before: &FileCall, call: &FileCall) -> bool {
     let end = before.offset.map(|offset| offset.wrapping_add(before.bytes as i64));
     end == call.offset
 }
@@ -199,15 +199,16 @@ mod tests {
         let calls: Vec<FileCall> =
             writes.iter().map(|(bytes, time)| call(Access::Write, 0, *bytes, *time)).collect();
         // 120 for 10 bytes and 300 for 60: 3.6 a byte, 84 a call
-        let by_itself = write_by_itself(calls.iter()).unwrap();
-        assert!((by_itself - 84.).abs() < 1e-9, "{by_itself}");
+        let alone = by_itself(calls.iter(), Access::Write).unwrap();
+        assert!((alone - 84.).abs() < 1e-9, "{alone}");
         // 10, 10 and 19 bytes are too close: of 120 the 10 bytes may have taken 10, in memory
-        let by_itself = write_by_itself(calls[..3].iter()).unwrap();
-        assert!((by_itself - 110.).abs() < 1e-9, "{by_itself}");
+        let alone = by_itself(calls[..3].iter(), Access::Write).unwrap();
+        assert!((alone - 110.).abs() < 1e-9, "{alone}");
         // of 20 µs 1000 bytes may have taken 10 µs on a device
-        let by_itself = write_by_itself([call(Access::Write, 0, 1000, 20_000)].iter()).unwrap();
-        assert!((by_itself - 10_000.).abs() < 1e-9, "{by_itself}");
-        assert_eq!(write_by_itself([].iter()), None);
+        let alone =
+            by_itself([call(Access::Write, 0, 1000, 20_000)].iter(), Access::Write).unwrap();
+        assert!((alone - 10_000.).abs() < 1e-9, "{alone}");
+        assert_eq!(by_itself([].iter(), Access::Write), None);
     }
 
     #[test]

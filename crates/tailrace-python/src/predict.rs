@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tailrace_predict::simulate::Network;
 use tailrace_predict::{
-    Asked, Beyond, FileSystem, Kept, Merged, Modelled, Moved, Outputs, Overlapped, Pace, Rebuilt,
-    Renamed, Scaled, Spared, Staged, Steps,
+    Ahead, Asked, Beyond, FileSystem, Kept, Merged, Modelled, Moved, Outputs, Overlapped, Pace,
+    Rebuilt, Renamed, Scaled, Spared, Staged, Steps,
 };
 use tailrace_replay::Access;
 use tailrace_replay::program::FileCall;
@@ -92,7 +92,12 @@ impl RunSteps {
 
     /// What a write takes by itself, ns; None where nothing is written.
     fn write_call_ns(&self) -> Option<f64> {
-        tailrace_predict::write_by_itself(self.steps.calls())
+        tailrace_predict::by_itself(self.steps.calls(), Access::Write)
+    }
+
+    /// What a read takes by itself, ns; None where nothing is read.
+    fn read_call_ns(&self) -> Option<f64> {
+        tailrace_predict::by_itself(self.steps.calls(), Access::Read)
     }
 
     /// Whether writes are of sizes that tell what one takes by itself from its bytes; None where
@@ -198,14 +203,14 @@ impl RunSteps {
     /// system of this model first, and from there to where it goes. `spared`: calls of these kinds are not made, on
     /// the files of that path, or on all, but by that rank, if one is given. `merged`: writes that follow one another are gathered up
     /// to so many bytes, which costs so many ns a byte, and saves for each write but the first of
-    /// those that are made together so many ns (see `write_call_ns`). `overlapped`: file calls but
-    /// reads are made beside the rank, which copies what it writes, in so many ns a byte.
+    /// those that are made together so many ns (see `write_call_ns`). `ahead`: likewise reads
+    /// (`read_call_ns`). `overlapped`: file calls but reads are made beside the rank, which copies what it writes, in so many ns a byte.
     ///
     /// Returns {"runtime_ns"}, "worked_ns": what client and servers of the model take of processors,
     /// and by rank the list "useful_ns".
     #[pyo3(signature = (*, useful=1.0, network=1.0, mpi=1.0, bytes=1.0, others=1.0, model=None,
                         directory=None, warm=false, ranks_per_node=None, beyond=None, staged=None,
-                        spared=None, merged=None, overlapped=None))]
+                        spared=None, merged=None, ahead=None, overlapped=None))]
     #[allow(clippy::too_many_arguments)] // keyword arguments of a Python method
     fn replay<'py>(
         &self,
@@ -223,6 +228,7 @@ impl RunSteps {
         staged: Option<Bound<'py, PyDict>>,
         spared: Option<(Vec<String>, Option<PathBuf>, Option<u32>)>,
         merged: Option<(u64, f64, f64)>,
+        ahead: Option<(u64, f64, f64)>,
         overlapped: Option<f64>,
     ) -> PyResult<Bound<'py, PyDict>> {
         let of = |model: Bound<'py, PyDict>| parameters(&model);
@@ -264,6 +270,11 @@ impl RunSteps {
             if let Some((size, copy, call)) = merged {
                 gathers = Merged::new(under, size, copy, call);
                 under = &mut gathers;
+            }
+            let mut reads_ahead;
+            if let Some((size, copy, call)) = ahead {
+                reads_ahead = Ahead::new(under, size, copy, call);
+                under = &mut reads_ahead;
             }
             let mut beside;
             if let Some(copy) = overlapped {

@@ -1,5 +1,5 @@
 """What the advice of a finding would give, by taking the run again: calls that are spared take no
-time, writes that are gathered are made as one, and all who waited for them go on as early.
+time, writes or reads that are gathered are made as one, and all who waited for them go on as early.
 
 | finding                              | taken again                                               |
 |--------------------------------------|-----------------------------------------------------------|
@@ -8,7 +8,8 @@ time, writes that are gathered are made as one, and all who waited for them go o
 | redundant_reads of a file that all   | without the reads of all ranks but the one whose reads    |
 | who read it read alike               | took least                                                |
 | small_requests, slow_small_requests  | what each rank writes one behind the other into a file is |
-|                                      | gathered, where that is expected to save a notable share  |
+|                                      | gathered, or reads, whichever the finding speaks of,      |
+|                                      | where that is expected to save a notable share            |
 
 Nothing is said where the run cannot be taken again (`again.py`; tests/python/test_gains.py has each
 case, and those in which nothing is said).
@@ -16,7 +17,8 @@ case, and those in which nothing is said).
 
 from __future__ import annotations
 
-from typing import Any
+import re
+from typing import Any, Literal
 
 from tailrace.gathering import GATHERED_BYTES, Edge, gathered
 from tailrace.names import printable
@@ -32,6 +34,9 @@ SPARED: dict[Kind, tuple[str, ...]] = {
     Kind.REOPENED: ("open", "close"),
 }
 GATHERED = frozenset({Kind.SMALL_REQUESTS, Kind.SLOW_SMALL_REQUESTS})
+ABOUT_READS = re.compile(r"\b(reads|reading)\b")
+# What `replay` calls it.
+TAKEN_AS = {"write": "merged", "read": "ahead"}
 # Of the run, what is worth a word.
 NOTABLE_SHARE = 0.02
 
@@ -59,7 +64,9 @@ def gained(prediction: Prediction, measured_s: float, ideal: str) -> tuple[str, 
 def _predicted(steps: Any, evidence: Evidence, finding: Finding) -> Prediction | None:
     if finding.code is Kind.REDUNDANT_READS:
         return _read_once(steps, evidence, finding)
-    return _spared(steps, finding) if finding.code in SPARED else _gathered(steps)
+    if finding.code in SPARED:
+        return _spared(steps, finding)
+    return _gathered(steps, "read" if ABOUT_READS.search(finding.finding) else "write")
 
 
 def _read_once(steps: Any, evidence: Evidence, finding: Finding) -> Prediction | None:
@@ -89,17 +96,17 @@ def _spared(steps: Any, finding: Finding) -> Prediction | None:
     return Prediction("without these calls", runtime_s, (runtime_s, runtime_s))
 
 
-def _gathered(steps: Any) -> Prediction | None:
+def _gathered(steps: Any, kind: Literal["write", "read"]) -> Prediction | None:
     def runtime_s(edge: Edge) -> float:
-        taken = steps.replay(merged=gathered(steps, GATHERED_BYTES, edge))
-        return to_seconds(taken["runtime_ns"])
+        taken = {TAKEN_AS[kind]: gathered(steps, GATHERED_BYTES, edge, kind)}
+        return to_seconds(steps.replay(**taken)["runtime_ns"])
 
     measured = to_seconds(steps.runtime_ns)
     enough = (1 - NOTABLE_SHARE) * measured
     if (low := runtime_s("low")) > enough or (value := runtime_s("value")) > enough:
         return None
     high = runtime_s("high")
-    change = f"with writes gathered up to {chosen_bytes(GATHERED_BYTES)}"
+    change = f"with {kind}s gathered up to {chosen_bytes(GATHERED_BYTES)}"
     return Prediction(change, value, (min(low, value, high), max(low, value, high)))
 
 
