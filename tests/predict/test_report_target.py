@@ -42,6 +42,8 @@ def trace(bench: Bench) -> Path:  # noqa: F811
 
 
 @pytest.mark.slow
+@pytest.mark.alone
+@pytest.mark.measured("which findings a run of two ranks has")
 def test_a_serial_writer_is_told_the_method_by_which_the_run_is_shortest(
     trace: Path,
     bench: Bench,  # noqa: F811
@@ -76,6 +78,8 @@ def test_a_serial_writer_is_told_the_method_by_which_the_run_is_shortest(
 
 
 @pytest.mark.slow
+@pytest.mark.alone
+@pytest.mark.measured("which findings a run of two ranks has")
 def test_a_model_of_another_file_system_is_refused(
     trace: Path,
     bench: Bench,  # noqa: F811
