@@ -59,6 +59,8 @@ class Interval:
     asked: int = 0
     # Calls of stdio that the calls are the requests of.
     buffered: int = 0
+    # Bytes that these were asked for; as many as the requests moved where it is None.
+    buffered_size: int | None = None
     # Calls of MPI-IO around them that failed, by column without its prefix; and their error.
     failed_mpiio: tuple[str, int, int] | None = None
 
@@ -353,6 +355,12 @@ def kind_of(call: tuple) -> str:
     return next((k for k, names in FUNCTIONS.items() if call[4].function in names), "other")
 
 
+def _asked_of_stdio(call: Interval) -> int:
+    if not call.buffered:
+        return 0
+    return call.size if call.buffered_size is None else call.buffered_size
+
+
 def _file_totals(calls: list) -> dict[str, int]:
     row = dict.fromkeys((*SUMS, *ERRORS), 0)
     for kind, (plural, _) in KINDS.items():
@@ -365,7 +373,7 @@ def _file_totals(calls: list) -> dict[str, int]:
             row[f"bytes_{done}"] = sum(c[4].size for c in chosen)
             row[f"mpiio_bytes_{done}"] = sum(c[4].asked for c in chosen)
             row[f"buffered_{plural}"] = sum(c[4].buffered for c in chosen)
-            row[f"buffered_bytes_{done}"] = sum(c[4].size for c in chosen if c[4].buffered)
+            row[f"buffered_bytes_{done}"] = sum(_asked_of_stdio(c[4]) for c in chosen)
     for failed in filter(None, (c[4].failed_mpiio for c in calls)):
         row[f"failed_mpiio_{failed[0]}"] += failed[1]
         row["failed_mpiio_error"] = failed[2]

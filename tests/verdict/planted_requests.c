@@ -141,6 +141,20 @@ static void placed(void)
     fclose(file);
 }
 
+/* Wants 16 B of each record, here and there, through a stream: each seek fills its buffer. */
+static void stream_seeks(void)
+{
+    close(prepared("table.dat", 32));
+    FILE *file = fopen("table.dat", "r");
+    unsigned record = 1 + (unsigned)rank;
+    for (int i = 0; i < 40000; i++) {
+        record = (record * 1103515245U + 12345U) & 0xffff;
+        if (!file || fseek(file, 512L * record + 16, SEEK_SET) || !fread(data, 16, 1, file))
+            fail("table.dat");
+    }
+    fclose(file);
+}
+
 const struct program PLANTED_REQUESTS[] = {
     {"backward", backward},
     {"sought_reads", sought_reads},
@@ -154,5 +168,6 @@ const struct program PLANTED_REQUESTS[] = {
     {"read_each_step", read_each_step},
     {"headers", headers},
     {"placed", placed},
+    {"stream_seeks", stream_seeks},
     {NULL, NULL},
 };

@@ -115,6 +115,10 @@ C = {
     ),
     "headers": Expected(2, r"120,000 small reads of 16 B on average, one every 1\.10 kB", "gather"),
     "placed": Expected(2, r"80,000 seeks of", "pwrite", WRITERS),
+    # 2 × 40,000 × 16 B, and 4 KiB at each seek that leaves the buffer, which hardly any does not
+    "stream_seeks": Expected(
+        2, r"a stream was asked for 1\.28 MB of table\.dat, and read 3\d\d MB", "pread"
+    ),
     # Waits
     "looked_for": Expected(
         2, r"100,000 opens of 5 names, hardly any of them closed", "right place", ("reopened",)

@@ -306,6 +306,9 @@ ADVICE: dict[str, dict[str, str]] = {
         "pieces are large, disable data sieving (hint romio_ds_write=disable)",
         "read": "read collectively (MPI_File_read_all; hint romio_cb_read=enable), or, where the "
         "pieces are large, disable data sieving (hint romio_ds_read=disable)",
+        "stream": "read what is needed with pread; or read in the order of the file, which one "
+        "buffer serves many times; or give the stream a smaller buffer (setvbuf, before its first "
+        "read), which spares bytes but no calls",
     },
     "slow_file_system": {
         "write memory": "write less: these bytes move about as quickly as memory is copied",

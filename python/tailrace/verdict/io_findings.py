@@ -5,6 +5,7 @@ import numpy as np
 
 from tailrace.units import count, nanoseconds, percent
 from tailrace.verdict.advice import advice
+from tailrace.verdict.amplification import amplification_text, sieving_advised, surplus
 from tailrace.verdict.by_path import PREALLOCATE
 from tailrace.verdict.ends import many_are_lost
 from tailrace.verdict.evidence import NOTABLE_LOSS, Evidence, Finding, Kind
@@ -23,14 +24,7 @@ from tailrace.verdict.requests import (
 from tailrace.verdict.run_findings import exchange_share
 from tailrace.verdict.shared_files import goes_on, locked_by
 from tailrace.verdict.who import who_does_io
-from tailrace.verdict.why import (
-    NOTABLE_SHARE,
-    ON_MPIIO,
-    amplification_text,
-    sieving_advised,
-    surplus,
-    why_slow,
-)
+from tailrace.verdict.why import NOTABLE_SHARE, ON_MPIIO, why_slow
 
 # Time between the layers is worth a word when it is at least this share of the time in MPI-IO.
 BETWEEN_SHARE = 0.2

@@ -77,7 +77,7 @@ KINDS_OF: dict[Kind, tuple[str, ...]] = {
     Kind.RANDOM_REQUESTS: DATA,
     Kind.REDUNDANT_READS: ("read",),
     Kind.REDUNDANT_WRITES: ("write",),
-    Kind.AMPLIFICATION: DATA,
+    Kind.AMPLIFICATION: (*DATA, "other"),  # a stream reads when it seeks
 }
 ABOUT_FILES = frozenset(KINDS_OF) | {
     *(Kind.FEW_RANKS, Kind.TAKING_TURNS, Kind.UNEVEN_BYTES, Kind.UNEVEN_CALLS),

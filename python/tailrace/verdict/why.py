@@ -9,6 +9,8 @@ so (tests/python/test_verdict_why.py has for each a case where it is, and one wh
 | the pointer that ranks share, which n   | ROMIO's file of a shared pointer has half of the time |
 | calls of F lock and move                | in all file calls                                     |
 | waiting for n calls of MPI_File_iwrite  | half of the time in file calls is in waits for such   |
+| a stream was asked for m bytes of F, and| see amplification.py: half of the time in file calls  |
+| read n: it fills its buffer anew …      | is in a stream's seeks and reads                      |
 | n fsyncs of x each                      | synchronising takes most                              |
 | n flushes of m bytes                    | most writes, and most of their time, are fflush's, or |
 |                                         | std::endl's, less than 64 KiB, a thousand of them     |
@@ -48,8 +50,8 @@ from tailrace.names import base_name
 from tailrace.units import byte_count, count, nanoseconds, percent, to_seconds
 from tailrace.verdict.advice import advice
 from tailrace.verdict.advice_libraries import whose
+from tailrace.verdict.amplification import amplified, read_after_seeks
 from tailrace.verdict.at_the_end import end_is_asked
-from tailrace.verdict.by_path import moved_for_mpiio
 from tailrace.verdict.cause import (
     CAUSE_SHARE,
     ONE_FILE_SHARE,
@@ -107,8 +109,6 @@ DESCRIPTOR_PRINTS = ("dprintf", "vdprintf", "__dprintf_chk", "__vdprintf_chk")
 READ_AHEAD = ("posix_fadvise", "posix_fadvise64")
 # They take RWF_SYNC and RWF_DSYNC.
 WITH_FLAGS = ("pwritev2", "pwritev64v2")
-# So much more moved than asked for is amplified.
-AMPLIFIED = 1.5
 JUMPING = 0.2
 # Locks beside so few other calls are for none of these.
 FEW_BESIDE_LOCKS = 0.1
@@ -189,7 +189,9 @@ def _most(evidence: Evidence, kinds: Iterable[str]) -> int:
 
 
 def _cause(evidence: Evidence) -> Cause:
-    return shared_pointer(evidence) or waits_for_requests(evidence) or _cause_by_kind(evidence)
+    checks = (shared_pointer, waits_for_requests, read_after_seeks)
+    found = (cause for check in checks if (cause := check(evidence)) is not None)
+    return next(found, None) or _cause_by_kind(evidence)
 
 
 def _cause_by_kind(evidence: Evidence) -> Cause:
@@ -273,45 +275,6 @@ def _modules(evidence: Evidence, kind: str) -> Cause | None:
     text = f"{use.calls(kind):,} reads of Python's modules {part}"
     facts = f"{evidence.described(use, kind)} in {where_of(evidence, rows)}"
     return Cause(Kind.MANY_FILES, text, facts, advised="python")
-
-
-def surplus(evidence: Evidence) -> tuple[np.ndarray, np.ndarray]:
-    """For each file whether the file system moves notably more bytes than MPI-IO calls were asked
-    to, as data sieving does; and the share of the bytes moved that nobody asked for."""
-    files = evidence.files
-    asked = np.asarray(files["mpiio_bytes_read"]) + np.asarray(files["mpiio_bytes_written"])
-    moved = moved_for_mpiio(evidence).bytes
-    return (asked > 0) & (moved >= AMPLIFIED * asked), 1 - asked / np.maximum(moved, 1)
-
-
-def amplified(evidence: Evidence, kind: str) -> Cause | None:
-    """The file system moves more bytes than MPI-IO calls were asked to: data sieving."""
-    rows = dominant(evidence, kind, surplus(evidence)[0])
-    if rows is None:
-        return None
-    file = int(rows[0])
-    facts = evidence.described(sum_use(evidence.files, [file]), kind)
-    text, advised = amplification_text(evidence, file), sieving_advised(evidence, file)
-    return Cause(Kind.AMPLIFICATION, text, facts, file, advised=advised)
-
-
-def sieving_advised(evidence: Evidence, file: int) -> str:
-    """Reads and writes are sieved each by a setting of its own."""
-    asked = [int(evidence.files[f"mpiio_bytes_{done}"][file]) for done in ("read", "written")]
-    return "read" if asked[0] > asked[1] else ""
-
-
-def amplification_text(evidence: Evidence, file: int) -> str:
-    """`MPI-IO was asked to write 8.4 MB of grid.dat, and wrote 33.5 MB and read 25.2 MB`."""
-    files, done = evidence.files, moved_for_mpiio(evidence)
-    asked = (("write", files["mpiio_bytes_written"]), ("read", files["mpiio_bytes_read"]))
-    moved = (("wrote", done.bytes_written), ("read", done.bytes_read))
-    name = base_name(files["path"][file])
-    wanted, did = (
-        [f"{verb} {byte_count(size[file])}" for verb, size in sizes if size[file]]
-        for sizes in (asked, moved)
-    )
-    return f"MPI-IO was asked to {' and to '.join(wanted)} of {name}, and {' and '.join(did)}"
 
 
 def jumping(evidence: Evidence, kind: str) -> Cause | None:
