@@ -122,6 +122,8 @@ TAILRACE_EXPORT long syscall(long number, ...)
     va_end(list);
     if (number == SYS_io_uring_setup && tailrace_recording)
         tailrace_note("io_uring", "");
+    if (number == SYS_io_submit && tailrace_recording)
+        tailrace_note("native_aio", "");
     enum restriction restriction = restriction_of(number, arguments);
     restrict_before(restriction);
     if (number == SYS_chdir || number == SYS_fchdir)
@@ -135,11 +137,12 @@ TAILRACE_EXPORT long syscall(long number, ...)
     return result;
 }
 
-/* The libraries that do without libc's syscall(): their set-up is what can be seen. Their own
- * convention is a negative errno. */
+/* The libraries that do without libc's syscall(). Of liburing the set-up is what can be seen: the
+ * rest is inlined. Of libaio it is each submission: a context alone moves nothing, and libaio itself
+ * sets one up for io_queue_init. Their own convention is a negative errno. */
 int io_uring_queue_init(unsigned entries, void *ring, unsigned flags);
 int io_uring_queue_init_params(unsigned entries, void *ring, void *parameters);
-int io_setup(int events, void *context);
+int io_submit(void *context, long number, void **requests);
 
 #define NOTE(name, key, parameters, arguments)                                                     \
     TAILRACE_EXPORT int name parameters                                                            \
@@ -152,4 +155,5 @@ NOTE(io_uring_queue_init, "io_uring", (unsigned entries, void *ring, unsigned fl
      (entries, ring, flags))
 NOTE(io_uring_queue_init_params, "io_uring", (unsigned entries, void *ring, void *parameters),
      (entries, ring, parameters))
-NOTE(io_setup, "native_aio", (int events, void *context), (events, context))
+NOTE(io_submit, "native_aio", (void *context, long number, void **requests),
+     (context, number, requests))

@@ -29,6 +29,14 @@ def test_what_an_mpi_library_does_in_memory_names_no_calls_on_files():
     assert sought.finding.startswith("8 removals of 500 ms each and 8 seeks of 500 ms each")
 
 
+def test_waits_for_asynchronous_requests_beside_a_slow_open_are_named():
+    """Each of four ranks opens one file for 1 s, and waits 16 times for 12.5 ms."""
+    waits = call("aio_suspend", SECOND // 5, 16, b"/run/field")
+    found = first(call("open", SECOND, 1, b"/run/field"), waits, write(0, b"/run/field", MB, 16))
+    said = "4 opens of 1.00 s each and 64 asynchronous waits of 12.5 ms each take 100 % of"
+    assert said in found.finding and "other call" not in found.finding + found.evidence
+
+
 @pytest.mark.parametrize(
     ("made", "advised"), [(1, "open once and keep open"), (15, "rename, remove or make files")]
 )

@@ -70,6 +70,22 @@ def test_the_first_line_says_which_way_the_bytes_went(name: str, off_path: Path,
     assert "does not hold" not in run.headline
 
 
+@pytest.mark.parametrize("way", ["syscall", "libaio"])
+def test_io_submit_is_named(way: str, tmp_path: Path, counted: Path):
+    """A context alone, which moves nothing, is not."""
+    binary = tmp_path / "native_aio"
+    libaio = ["-DLIBAIO", "-l:libaio.so.1"] if way == "libaio" else []
+    command = ["cc", "-O1", "-o", binary, HERE / "native_aio.c", *libaio]
+    if subprocess.run(list(map(str, command))).returncode:
+        pytest.skip("the C compiler does not find libaio.so.1")
+    run, _ = captured([binary], counted, dict(os.environ))
+    said = MOVED + r" were written through io_submit, which Tailrace does not time"
+    assert re.search(said, run.headline), run.headline
+    (alone := tmp_path / "alone").mkdir()
+    run, _ = captured([binary, "not"], alone, dict(os.environ))
+    assert "io_submit" not in run.headline
+
+
 def test_who_waits_for_threads_that_compute_is_told_so(off_path: Path, tmp_path: Path):
     """Two threads run for 0.3 s each, which is all of the run twice, or half of it on one core."""
     run, _ = captured([off_path, "workers"], tmp_path, dict(os.environ))

@@ -24,7 +24,6 @@ from tailrace.verdict.modules import are_modules, imports, is_python
 from tailrace.verdict.off_path import moved_by_processes
 from tailrace.verdict.places import Places
 from tailrace.verdict.requests import (
-    ASYNCHRONOUS_WAITS,
     KINDS,
     LENGTHS,
     METADATA_KINDS,
@@ -266,7 +265,7 @@ def _seeks_ask(functions: dict[str, Any], enough_ns: float) -> bool:
 def _asynchronous(evidence: Evidence) -> Cause | None:
     """Waiting for requests of aio_write and its like: they are what takes the time."""
     use, functions = evidence.use, evidence.columns["functions"]
-    waits, time_ns = sums_of(functions, ASYNCHRONOUS_WAITS)
+    waits, time_ns = sums_of(functions, OTHERS["asynchronous wait"])
     if not waits or time_ns < CAUSE_SHARE * use.time_ns(*METADATA_KINDS):
         return None
     kind = max(MOVING_KINDS, key=use.bytes)

@@ -37,7 +37,7 @@ NOTABLE_WAIT = 0.05
 MANY_FAULTS = 10_000
 # What ran before the recorded program and moved little is worth a word from so long on.
 NOTABLE_EARLIER_NS = 1_000_000_000
-WAYS = {"io_uring": "io_uring", "native_aio": "Linux's native asynchronous I/O"}
+WAYS = {"io_uring": "io_uring", "native_aio": "io_submit"}
 
 
 class Usage(NamedTuple):

@@ -43,6 +43,10 @@ VERBS_OF_OTHERS = {
     "chmod": ("changes the mode of", "change the mode of"),
     "fadvise": ("advises the system about", "advise the system about"),
     "seek": ("positions in", "position in"),
+    "asynchronous wait": (
+        "waits for asynchronous requests of",
+        "wait for asynchronous requests of",
+    ),
 }
 # What belongs to the names of files and not to their data.
 METADATA_KINDS = ("open", "close", "look_up", "truncate", "other")
@@ -74,6 +78,7 @@ OTHERS = {
     "chmod": frozenset({"chmod", "fchmod", "fchmodat"}),
     "fadvise": frozenset({"posix_fadvise", "posix_fadvise64"}),
     "ftell": frozenset({"ftell", "ftello", "ftello64", "fgetpos", "fgetpos64"}),
+    "asynchronous wait": frozenset({"aio_suspend", "aio_suspend64", "lio_listio", "lio_listio64"}),
     "seek": frozenset({"lseek", "lseek64", "fseek", "fseeko", "fseeko64", "rewind", "fsetpos"}),
 }
 # Calls of a kind are named after what so many of them are, or so much of their time is.
@@ -87,7 +92,6 @@ SETTING_UP = ("MPI_File_open", "MPI_File_set_view", "MPI_File_close")
 MPIIO_CALL = re.compile(
     "MPI_File_(?P<begins>i?)(?P<kind>read|write)((?P<shared>_shared|_ordered)|(_at)?(?P<all>_all)?)"
 )
-ASYNCHRONOUS_WAITS = ("aio_suspend", "aio_suspend64", "lio_listio", "lio_listio64")
 _SYNC_NAMES = ("fsync", "fdatasync", "msync", "sync", "syncfs", "sync_file_range")
 # To remove a directory may take a hundred times as long as to remove a file.
 OF_DIRECTORIES = frozenset({"rmdir"})
