@@ -374,6 +374,8 @@ static void comes_first(uint16_t head[PLACE_RECENT], uint32_t number)
     head[0] = (uint16_t)number;
 }
 
+/* By whole words from the frame, which is where a struct call is. */
+_Static_assert(_Alignof(struct call) % sizeof(uintptr_t) == 0, "no slot would be near");
 static void keep_near(struct place_entry *entry, const struct place_slot *slot)
 {
     while (entry->near < PLACE_NEAR && entry->near < entry->count) {

@@ -122,8 +122,9 @@ enum head {
     HEAD_RENAMED,
 };
 
+/* Aligned as return addresses are, from which places.h counts whole words to its address. */
 struct call {
-    unsigned depth;
+    _Alignas(uintptr_t) unsigned depth;
 };
 
 /* A signal handler must find the entry whole once depth covers it. */
