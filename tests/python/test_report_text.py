@@ -1,9 +1,13 @@
 """What the report in the terminal says of how ranks spend their time: runs built by arithmetic."""
 
-from tailrace.report.text import summary
-from tailrace.verdict.as_json import report
+from dataclasses import replace
 
-from .columns import SECOND, Interval, Program, mpi, useful, write
+import pytest
+
+from tailrace.report.text import summary
+from tailrace.verdict.as_json import bytes_per_s, report
+
+from .columns import MILLISECOND, SECOND, Interval, Program, mpi, useful, write
 
 
 def said(*row: Interval, ranks: int = 2, **more: object) -> str:
@@ -33,3 +37,21 @@ def test_what_was_waiting_for_a_processor_is_said_beside_it():
     )
     few = [(SECOND // 1000, 0, 0)] * 2
     assert "waiting" not in said(useful(SECOND), mpi(2 * SECOND), waited_ns=few)
+
+
+def rate_of(*row: Interval) -> float:
+    """Of the only file of one rank, in MB/s."""
+    run_ns = sum(interval.length_ns for interval in row)
+    (file,) = report(Program([list(row)], run_ns, run_ns, run_ns).columns())["files"]
+    return bytes_per_s(file) / 1e6
+
+
+def test_what_a_stream_reads_in_its_seeks_takes_the_time_of_these():
+    """100 MB in 1 s of seeks and 1 ms of reads; but of a descriptor a seek moves nothing, and where
+    a stream's reads have 2 s they are what moves the bytes."""
+    seeks = Interval("io", SECOND, "fseek", b"/run/table", calls=9, layer="stdio")
+    reads = Interval("io", MILLISECOND, "fread", b"/run/table", 100_000_000, 9, "stdio")
+    assert rate_of(seeks, reads) == pytest.approx(100 / 1.001)
+    of_descriptor = [replace(call, layer="posix") for call in (seeks, reads)]
+    assert rate_of(*of_descriptor) == pytest.approx(100 / 0.001)
+    assert rate_of(seeks, replace(reads, length_ns=2 * SECOND)) == pytest.approx(100 / 2)

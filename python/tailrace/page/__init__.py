@@ -29,7 +29,7 @@ from tailrace.page.filemaps import (
 from tailrace.page.picture import MOST_MARKS, timeline_svg
 from tailrace.page.templates import rendered
 from tailrace.verdict import dependences, explanations
-from tailrace.verdict.as_json import report
+from tailrace.verdict.as_json import bytes_per_s, report
 from tailrace.verdict.efficiencies import (
     FACTORS_WITHOUT_WAITS,
     POP_FACTORS,
@@ -196,6 +196,7 @@ FILTERS: dict[str, Callable[..., Any]] = {
     "bytes": units.byte_count,
     "nanoseconds": units.nanoseconds,
     "count": units.count,
+    "bytes_per_s": bytes_per_s,
     "elided": elided,
     "mpi_name": _mpi_name,
     "unbroken": units.unbroken,

@@ -13,6 +13,7 @@ from tailrace.report.dependences import critical_path, wait_states
 from tailrace.report.short import short_lines, what_to_do
 from tailrace.terminal import console, table
 from tailrace.units import byte_count, count, percent, seconds
+from tailrace.verdict.as_json import bytes_per_s
 from tailrace.verdict.efficiencies import (
     FACTORS_WITHOUT_WAITS,
     POP_FACTORS,
@@ -223,11 +224,7 @@ def called_from(report: dict[str, Any]) -> RenderableType | None:
 
 def _file_cells(row: dict[str, Any]) -> tuple[str, ...]:
     time_s = row["read_s"] + row["write_s"] + row["metadata_s"]
-    moved = row["bytes_read"] + row["bytes_written"]
-    # A request that is asynchronous takes its time where the program waits.
-    asynchronous = row["layer"] == "asynchronous"
-    moving_s = time_s if asynchronous else row["read_s"] + row["write_s"]
-    speed = f"{moved / moving_s / 1e6:,.1f}" if moving_s else "–"
+    speed = bytes_per_s(row)
     calls = (f"{row[key]:,}" for key in ("reads", "writes", "metadata_calls"))
     return (
         str(row["ranks"]),
@@ -235,7 +232,7 @@ def _file_cells(row: dict[str, Any]) -> tuple[str, ...]:
         byte_count(row["bytes_written"]),
         *calls,
         seconds(time_s),
-        speed,
+        f"{speed / 1e6:,.1f}" if speed else "–",
     )
 
 

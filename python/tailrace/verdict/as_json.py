@@ -141,6 +141,18 @@ def _files(columns: dict[str, Any], places: Places) -> list[dict[str, Any]]:
     return sorted(rows, key=lambda row: -(row["read_s"] + row["write_s"] + row["metadata_s"]))
 
 
+def bytes_per_s(file: dict[str, Any]) -> float:
+    """What one rank sees while it reads or writes a file of the report; 0 where no time is known. A
+    request that is asynchronous takes its time where the program waits, and many of a stream's
+    theirs where it seeks or is closed: where most of the time is there, it is all counted."""
+    moving_s, others_s = file["read_s"] + file["write_s"], file["metadata_s"]
+    elsewhere = file["layer"] == "stdio" and others_s > moving_s
+    if file["layer"] == "asynchronous" or elsewhere:
+        moving_s += others_s
+    moved = file["bytes_read"] + file["bytes_written"]
+    return float(moved / moving_s) if moving_s else 0.0
+
+
 def _finding(finding: Finding) -> dict[str, Any]:
     keys = ("finding", "evidence", "share_of_runtime", "code", "gain", "gain_s", "advice", "place")
     told = {key: getattr(finding, key) for key in keys} | {"code": finding.code.value}
