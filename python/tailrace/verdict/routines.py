@@ -310,13 +310,25 @@ def output_routine_ns(evidence: Evidence) -> np.ndarray:
 
 
 def _costliest(routines: Routines) -> Output | None:
-    """Worth a word, for more than its file calls."""
-    for output in routines.outputs:
-        times = _times(routines.evidence, output.routine)
-        more = sum(times) >= MORE_THAN_CALLS * times[1]
-        if more and routines.share(sum(times)) >= NOTABLE_SHARE:
-            return output
-    return None
+    """Worth a word, for more than its file calls. Of those that cost nearly as much, of which one
+    may call the other, the one that most bytes go through: the outer one may write a file of its
+    own once, and that file is not what it costs."""
+    worth = [output for output in routines.outputs if _is_notable(routines, output.routine)]
+    least = SAME_COST * worth[0].routine.total_ns if worth else 0
+    enough = [output for output in worth if output.routine.total_ns >= least]
+    return max(enough, key=lambda output: sum(_bytes_of(routines, output)), default=None)
+
+
+def _is_notable(routines: Routines, routine: Routine) -> bool:
+    times = _times(routines.evidence, routine)
+    more = sum(times) >= MORE_THAN_CALLS * times[1]
+    return more and routines.share(sum(times)) >= NOTABLE_SHARE
+
+
+def _bytes_of(routines: Routines, output: Output) -> list[int]:
+    """Of each of its files."""
+    moved = routines.evidence.columns["files"][WAYS[output.way][0]]
+    return [int(moved[file]) for file in output.files]
 
 
 def _times(evidence: Evidence, routine: Routine) -> tuple[int, int, int]:
@@ -334,8 +346,7 @@ def _finding(routines: Routines, output: Output) -> Finding:
     routine, evidence = output.routine, routines.evidence
     useful_ns, io_ns, mpi_ns = _times(evidence, routine)
     share = routines.share(useful_ns + io_ns + mpi_ns)
-    paths = [base_name(evidence.path_of(file)) for file in output.files]
-    files = f"{paths[0]} is" if len(paths) == 1 else f"{count(len(paths), 'file')} are"
+    file = _main_file(routines, output)
     done, work, moving = WORDS[output.way]
     work = PACKING[output.way] if _packs(routine.name) else work
     parts = [
@@ -349,14 +360,31 @@ def _finding(routines: Routines, output: Output) -> Finding:
     ]
     return Finding(
         Kind.OUTPUT_ROUTINE,
-        f"{shortened(routine.name[0])}, from which {files} {done}, takes at least "
+        f"{shortened(routine.name[0])}, from which {_files(evidence, output, file)} {done}, "
+        f"takes at least "
         f"{percent(share)} of the run",
         f"of that {', '.join(parts)}; entered at least {count(routine.entries, 'time')}",
         share,
         advice=advice(Kind.OUTPUT_ROUTINE, _by(output, evidence)),
-        file=evidence.path_of(output.files[0]) if len(paths) == 1 else "",
+        file="" if file is None else evidence.path_of(file),
         place=output.place,
     )
+
+
+def _main_file(routines: Routines, output: Output) -> int | None:
+    """The one with nearly all of the bytes."""
+    moved = _bytes_of(routines, output)
+    most = max(moved)
+    return output.files[moved.index(most)] if most >= OF_FILE * sum(moved) else None
+
+
+def _files(evidence: Evidence, output: Output, file: int | None) -> str:
+    """`traj.trr and 1 other file are`."""
+    others = len(output.files) - (file is not None)
+    if file is None:
+        return f"{count(others, 'file')} are"
+    name = base_name(evidence.path_of(file))
+    return f"{name} and {count(others, 'other file')} are" if others else f"{name} is"
 
 
 def _by(output: Output, evidence: Evidence) -> str:
