@@ -355,6 +355,33 @@ def test_threads_that_call_mpi_veil_the_efficiencies():
     assert rank["slept_s"] == pytest.approx(0.98)
 
 
+def _pool(io_ms: int, saved_ms: int = 0) -> Program:
+    """Rank 0 waits in a lock for a thread of its own, which polls for the answers of rank 1, which
+    writes 8 bytes at a time: nothing in the trace says that rank 0 waits for these writes."""
+    writes = write(io_ms * MILLISECOND, b"/run/notes.dat", 8 * 300_000, calls=300_000)
+    worker = [useful(500 * MILLISECOND), writes, mpi((500 - io_ms) * MILLISECOND)]
+    talk = {"other_threads_in_mpi": [1, 0], "overlapped_mpi_calls": [900, 0]}
+    talk["overlapped_mpi_ns"] = [800 * MILLISECOND, 0]
+    ideal = SECOND - saved_ms * MILLISECOND
+    return Program([[useful(SECOND)], worker], SECOND, ideal, ideal, others=talk)
+
+
+def test_the_file_calls_of_a_pool_s_workers_are_named_though_nobody_is_seen_to_wait_for_them():
+    """300 ms of rank 1's second, of which an ideal file system saves nothing as far as the trace
+    tells. 40 ms are not worth a word, and what does save time is a finding of its own."""
+    verdict = _judged(_pool(300))
+    assert verdict.headline.startswith(
+        "Another thread spends 80.0 % of the run in MPI, in 900 calls, which no efficiency shows, "
+        "and file calls take 30.0 % of rank 1's time (300,000 small writes of 8 B on average take "
+        "100 % of the I/O time). I/O takes 0 % of this run as far as"
+    ), verdict.headline
+    (found,) = [finding for finding in verdict.findings if finding.code == "other_threads"]
+    assert found.advice.startswith("gather in memory")
+    assert "; compare with a run in which one thread" in found.advice
+    for other in (_pool(40), _pool(300, saved_ms=200)):
+        assert "of rank 1's time" not in _judged(other).headline, _judged(other).headline
+
+
 def test_io_of_other_threads_is_named_and_hides_nothing_where_the_main_thread_works():
     others = {"bytes_by_other_threads": [20 * MB]}
     moved = {"overlapped_io_ns": [300 * MILLISECOND], "others": others, "size": 30 * MB}

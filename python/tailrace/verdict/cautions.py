@@ -5,7 +5,7 @@ from tailrace.names import base_name, printable
 from tailrace.units import byte_count, count, nanoseconds, percent
 from tailrace.verdict.advice import advice
 from tailrace.verdict.ends import NAMED_RANKS, failed, many_are_lost, stopped_early
-from tailrace.verdict.evidence import Evidence, Finding, Kind
+from tailrace.verdict.evidence import NOTABLE_LOSS, Evidence, Finding, Kind
 from tailrace.verdict.failures import failed_mpiio, failed_writes
 from tailrace.verdict.made_before import made_before
 from tailrace.verdict.off_path import (
@@ -34,7 +34,7 @@ from tailrace.verdict.off_path import (
 )
 from tailrace.verdict.slow_file import tells_a_rate
 from tailrace.verdict.streams import slept_in_streams
-from tailrace.verdict.why import what_takes_longest
+from tailrace.verdict.why import NOTABLE_SHARE, what_takes_longest
 
 # A share of the run that other threads spend in MPI, or in file calls, and is worth a word.
 NOTABLE_TALK = 0.02
@@ -197,13 +197,28 @@ def other_threads(evidence: Evidence) -> Finding | None:
     mean = "" if talk.threads == 1 else " on average"
     text = f"{who} {verb} {percent(share)} of the run in MPI{mean}, in {count(talk.calls, 'call')}"
     facts = f"the times and efficiencies are those of {_main_threads(evidence)} alone"
+    files, about_them = _files_meanwhile(evidence)
     return Finding(
         Kind.OTHER_THREADS,
-        f"{text}, which no efficiency shows{meanwhile(evidence)}",
+        f"{text}, which no efficiency shows{files}{meanwhile(evidence)}",
         f"{facts}; the table of functions has the calls of all threads",
         share,
-        advice=advice(Kind.OTHER_THREADS),
+        advice=f"{about_them}{advice(Kind.OTHER_THREADS)}",
     )
+
+
+def _files_meanwhile(evidence: Evidence) -> tuple[str, str]:
+    """Where an ideal file system seems to save nothing, since nobody knows that a thread waits for
+    those of other ranks: what file calls take of the rank with most of them, and why, as of the
+    workers of a pool; and what is advised."""
+    spent_ns = evidence.times.io_ns - evidence.waited_by_rank_ns("io")
+    rank = int(spent_ns.argmax())
+    share = evidence.share(float(spent_ns[rank]))
+    if share < NOTABLE_LOSS or evidence.io_share >= NOTABLE_SHARE or of_others_mostly(evidence):
+        return "", ""
+    what, advised = what_takes_longest(evidence)
+    said = f", and file calls take {percent(share)} of rank {rank}'s time ({what})"
+    return said, f"{advised}; "
 
 
 def io_of_others(evidence: Evidence) -> Finding | None:
