@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -54,20 +55,27 @@ static bool inside_another_call(void)
     return tailrace_stream && tailrace_stream->state != STREAM_GONE && tailrace_stream->depth;
 }
 
-/* Guile maps its compiled modules as what they are on the disk, and nobody takes them for data. */
-static bool is_object_file(int descriptor)
+/* Guile maps its compiled modules, and Java all of its classes, as what they are on the disk:
+ * nobody takes them for data. A device is not read. */
+static bool is_code(int descriptor)
 {
+    static const uint32_t image_of_java = 0xcafedada; /* in the machine's order of bytes */
+    struct stat status;
     char magic[SELFMAG];
-    return !tailrace_calls_forbidden &&
-           system_call(SYS_pread64, descriptor, (long)magic, SELFMAG, 0, 0, 0) == SELFMAG &&
-           !memcmp(magic, ELFMAG, SELFMAG);
+    if (tailrace_calls_forbidden || system_fstat(descriptor, &status) || !S_ISREG(status.st_mode))
+        return false;
+    if (system_call(SYS_pread64, descriptor, (long)magic, SELFMAG, 0, 0, 0) != SELFMAG)
+        return false;
+    return !memcmp(magic, ELFMAG, SELFMAG) || !memcmp(magic, &image_of_java, SELFMAG);
 }
 
 /* Private mappings are programs and libraries being loaded, where they may be run or changed, and
  * small tables; who only reads so much of a file reads his data. */
-static bool holds_data(size_t bytes, int protection, int descriptor)
+static bool holds_data(size_t bytes, int protection, bool private, int descriptor)
 {
-    return protection == PROT_READ && bytes >= LARGE_MAPPING && !is_object_file(descriptor);
+    if (private && (protection != PROT_READ || bytes < LARGE_MAPPING))
+        return false;
+    return (!private && (protection & PROT_WRITE)) || !is_code(descriptor);
 }
 
 /* What the program reads and writes in the mapping is not seen: the trace says so. */
@@ -75,7 +83,7 @@ static void note_mapping(void *address, size_t bytes, int protection, int flags,
                          uint32_t file)
 {
     bool private = (flags & MAP_TYPE) == MAP_PRIVATE;
-    if (address == MAP_FAILED || (private && !holds_data(bytes, protection, descriptor)))
+    if (address == MAP_FAILED || !holds_data(bytes, protection, private, descriptor))
         return;
     if (!private) /* of others msync is not called */
         remember_mapping(address, bytes, file);

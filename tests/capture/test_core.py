@@ -102,16 +102,28 @@ def test_pages_of_the_stream_come_many_at_once(capture):
 
 MAPS = """
 import mmap, sys
-for path in sys.argv[1:]:
+how = mmap.MAP_SHARED if sys.argv[1] == "shared" else mmap.MAP_PRIVATE
+for path in sys.argv[2:]:
     with open(path, "rb") as file:
-        mmap.mmap(file.fileno(), 0, flags=mmap.MAP_PRIVATE, prot=mmap.PROT_READ)
+        mmap.mmap(file.fileno(), 0, flags=how, prot=mmap.PROT_READ)
 """
 
 
-def test_of_what_is_mapped_to_be_read_only_data_are_said_not_to_be_seen(capture, tmp_path):
-    """A compiled module of Guile is an object file."""
-    data, module = tmp_path / "data", tmp_path / "module.go"
+@pytest.mark.parametrize("how", ["private", "shared"])
+def test_of_what_is_mapped_to_be_read_only_data_are_said_not_to_be_seen(how, capture, tmp_path):
+    """A compiled module of Guile is an object file; the classes of Java lie in an image that begins
+    with a number of its own."""
+    data, module, classes = tmp_path / "data", tmp_path / "module.go", tmp_path / "modules"
     data.write_bytes(bytes(2 << 20))
     module.write_bytes(b"\x7fELF" + bytes(2 << 20))
-    stream = capture(sys.executable, "-c", MAPS, str(module), str(data)).stream
+    classes.write_bytes((0xCAFEDADA).to_bytes(4, sys.byteorder) + bytes(2 << 20))
+    stream = capture(sys.executable, "-c", MAPS, how, *map(str, (module, data, classes))).stream
     assert [text for key, text in stream.notes if key == "mmap"] == [str(data)]
+
+
+def test_an_image_that_is_mapped_to_be_written_is_data(capture, tmp_path):
+    writes = MAPS.replace("rb", "r+b").replace("PROT_READ", "PROT_WRITE")
+    image = tmp_path / "image"
+    image.write_bytes(b"\x7fELF" + bytes(2 << 20))
+    stream = capture(sys.executable, "-c", writes, "shared", str(image)).stream
+    assert [text for key, text in stream.notes if key == "mmap"] == [str(image)]
