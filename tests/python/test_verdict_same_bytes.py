@@ -117,3 +117,23 @@ def test_a_classic_file_that_is_filled_first_is_not_said_to_be_moved():
     assert "nf90_set_fill" in filled.advice and "header" not in filled.advice
     for function in ("nc_enddef", "NC3__enddef", "ncmpi_enddef", "nc_close"):
         assert "moved when its header grows" in written_twice(function).advice
+
+
+def test_a_classic_file_is_not_advised_about_chunks():
+    """200 records of 10 variables, each of them synchronised: 50 MB for 16 MB. Without HDF5 on the
+    way netCDF has no chunks; linked statically HDF5 is known by its functions."""
+    name, whole = b"/run/out.nc", {"reach": (0, 16 * MB)}
+    row = [useful(SECOND), write(SECOND, name, 50 * MB, 4000, **whole)]
+    put = ("nc_put_vara", "/usr/lib/libnetcdf.so.19")
+
+    def advised(*inner: tuple[str, str]) -> str:
+        columns = Program([row], 2 * SECOND, 2 * SECOND, SECOND).columns()
+        called_from(columns, [*inner, put, ("main", "/home/model")])
+        (found,) = (f for f in judge(Evidence(columns)).findings if f.code == "redundant_writes")
+        assert found.finding == "50.0 MB are written to 16.0 MB of out.nc"
+        return found.advice
+
+    classic = advised(("px_pgout", put[1]))
+    assert classic.startswith("do not fill") and "nc_sync" in classic and "chunk" not in classic
+    for module, function in (("/usr/lib/libhdf5.so.103", "hdf5+0x1"), (put[1], "H5FD_sec2_write")):
+        assert advised((function, module)).startswith("in netCDF-4 files choose chunks")

@@ -288,6 +288,9 @@ ADVICE: dict[str, dict[str, str]] = {
         "chunks of netcdf": "in netCDF-4 files choose chunks that are written as a whole, or "
         "enlarge the cache: nc_set_chunk_cache, in Python set_var_chunk_cache; and what the "
         "program itself writes again, write once",
+        "classic netcdf": "do not fill what is written anyway: nc_set_fill(NC_NOFILL), in Fortran "
+        "nf90_set_fill, in Python Dataset.set_fill_off(); and call nc_sync less often: each writes "
+        "the last block once more, which is not full yet",
         "read back by hdf5": "write all members of a compound type with one H5Dwrite: of a single "
         "member HDF5 reads and writes whole elements; of a dataset in chunks write whole ones, or, "
         "in a serial file, enlarge the chunk cache: H5Pset_chunk_cache, in h5py rdcc_nbytes",

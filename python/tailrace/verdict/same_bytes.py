@@ -4,9 +4,10 @@ import numpy as np
 
 from tailrace.names import base_name
 from tailrace.units import byte_count, digits
-from tailrace.verdict.by_path import ENDING_DEFINITIONS, done_inside, through_library
+from tailrace.verdict.by_path import ENDING_DEFINITIONS, done_inside, through, through_library
 from tailrace.verdict.cause import Cause, dominant, only_row, where_of
 from tailrace.verdict.evidence import Evidence, Kind
+from tailrace.verdict.libraries import OF_HDF5
 from tailrace.verdict.places import Places
 from tailrace.verdict.requests import (
     KINDS,
@@ -173,7 +174,20 @@ def _by_library(evidence: Evidence, file: int, use: Use, span: int) -> str:
     again = use.bytes("write") >= FILLED * span and library in ("hdf5", "netcdf")
     if again and library == "hdf5" and use.bytes("read") >= MOVED * use.bytes("write"):
         return "read back by hdf5"
+    if again and library == "netcdf" and _is_classic(evidence, file):
+        return "classic netcdf"
     return f"chunks of {library}" if again else ""
+
+
+def _is_classic(evidence: Evidence, file: int) -> bool:
+    """Whether it is of netCDF's own formats, which have no chunks: HDF5 stands on the way of none
+    of its calls. Where no call path tells it may."""
+    places = Places(evidence.columns)
+    calls = places.files == file
+    if not calls.any():
+        return False
+    inside = through_library(places, "libhdf5") | through(places, OF_HDF5)
+    return not (inside & calls).any()
 
 
 def _moved_by_netcdf(evidence: Evidence, file: int) -> bool:
