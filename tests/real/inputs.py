@@ -41,10 +41,25 @@ K_POINTS automatic
 3 3 3 1 1 1
 """
 
+# 60 points of the charge density a side, of which pp.x makes text twice.
+ESPRESSO_DENSE = (
+    ESPRESSO.replace("ecutwfc = 15", "ecutwfc = 15, ecutrho = 1200")
+    .replace("3 3 3 1 1 1", "1 1 1 0 0 0")
+    .replace("disk_io = 'high'", "disk_io = 'low'")
+)
+ESPRESSO_DENSITY = """
+&inputpp
+  prefix = 'al', outdir = './out', filplot = 'rho', plot_num = 0
+/
+&plot
+  iflag = 3, output_format = 6, fileout = 'rho.cube'
+/
+"""
+
 GROMACS_RUN = """
 integrator = md
 dt = 0.002
-nsteps = 100
+nsteps = {steps}
 nstxout = 1
 nstvout = 1
 nstenergy = 10
@@ -140,7 +155,7 @@ def openfoam(work: Path) -> None:
         path.write_text(HEAD.format(kind=kind, name=path.name) + text + "\n")
 
 
-def gromacs(work: Path, edge: int = 7, distance_nm: float = 0.39) -> None:
+def gromacs(work: Path, edge: int = 7, steps: int = 100, distance_nm: float = 0.39) -> None:
     """Argon on a grid, a little off it so that the forces are not all zero."""
     places = [(x, y, z) for x in range(edge) for y in range(edge) for z in range(edge)]
     lines = ["argon", str(len(places))]
@@ -150,7 +165,7 @@ def gromacs(work: Path, edge: int = 7, distance_nm: float = 0.39) -> None:
         lines.append(f"{number % 100000:5d}AR      AR{number % 100000:5d}{position}")
     lines.append(" ".join(3 * [f"{edge * distance_nm:.5f}"]))
     (work / "start.gro").write_text("\n".join([*lines, ""]))
-    (work / "run.mdp").write_text(GROMACS_RUN)
+    (work / "run.mdp").write_text(GROMACS_RUN.format(steps=steps))
     (work / "top.top").write_text(GROMACS_TOPOLOGY.format(number=len(places)))
 
 

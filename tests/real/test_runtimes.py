@@ -1,4 +1,5 @@
-"""Java and Node: programs on a runtime with threads of its own, without MPI."""
+"""Java and Node: programs on a runtime with threads of its own, without MPI. test_findings.py has
+what an expert would say of each."""
 
 from __future__ import annotations
 
@@ -13,15 +14,15 @@ pytestmark = [pytest.mark.whole, pytest.mark.alone]
 
 CALLS, BLOCK = 5000, 1 << 20
 
-JAVA = f"""
+JAVA = """
 import java.io.*;
 import java.nio.file.*;
 public class Main {{
     public static void main(String[] arguments) throws Exception {{
         try (FileOutputStream output = new FileOutputStream("bytes.dat")) {{
-            for (int i = 0; i < {CALLS}; i++) output.write(i);
+            for (int i = 0; i < {calls}; i++) output.write(i);
         }}
-        Files.write(Paths.get("whole.dat"), new byte[{BLOCK}]);
+        Files.write(Paths.get("whole.dat"), new byte[1 << 20]);
         System.out.println(Files.size(Paths.get("bytes.dat")));
         System.exit(3);
     }}
@@ -40,14 +41,19 @@ fs.writeFile("whole.dat", Buffer.alloc({BLOCK}, 7), () => {{
 """
 
 
-def test_java_writes_byte_by_byte(tmp_path: Path) -> None:
+def compiled(folder: Path, source: str) -> list[str | Path]:
+    """The command that runs it."""
     java, compiler = needs("default-jre-headless", "java"), needs("default-jdk-headless", "javac")
-    classes = tmp_path / "classes"
+    classes = folder / "classes"
     classes.mkdir()
-    (classes / "Main.java").write_text(JAVA)
+    (classes / "Main.java").write_text(source)
     subprocess.run([compiler, "-d", classes, classes / "Main.java"], check=True)
     # Without its shared memory for `jps`, whose name is the process's number.
-    command = [java, "-XX:-UsePerfData", "-cp", classes, "Main"]
+    return [java, "-XX:-UsePerfData", "-cp", classes, "Main"]
+
+
+def test_java_writes_byte_by_byte(tmp_path: Path) -> None:
+    command = compiled(tmp_path, JAVA.format(calls=CALLS))
     compared = compare(tmp_path, Program(command, lambda work: None, status=3))
     assert_same_bytes(compared)
     assert compared.file("bytes.dat")["writes"] == CALLS

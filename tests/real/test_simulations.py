@@ -1,7 +1,7 @@
 """LAMMPS, GROMACS, CalculiX, Quantum ESPRESSO and OpenFOAM on small inputs written for this test:
 as without capture, and the bytes that strace counts; of CalculiX and OpenFOAM also the finding that
-an expert would give. test_output_routines.py has that of LAMMPS; the others' output is too short
-here to be one."""
+an expert would give. test_output_routines.py has that of LAMMPS, and test_findings.py those of the
+others, whose output is too short here to be one."""
 
 from __future__ import annotations
 
@@ -69,12 +69,13 @@ def test_calculix_prints_each_record(tmp_path: Path) -> None:
     assert "to beam.dat (formatting" in found(compared, "between_calls")
 
 
-def test_gromacs_writes_each_step(debian: Mpi, tmp_path: Path) -> None:
-    gromacs, mdrun = needs("gromacs", "gmx"), needs("gromacs", "gmx_mpi")
-    prepared = tmp_path / "prepared"
+def gromacs(mpi: Mpi, folder: Path, edge: int = 7, steps: int = 100) -> Program:
+    """Two ranks, on what grompp has made in `folder`."""
+    tool, mdrun = needs("gromacs", "gmx"), needs("gromacs", "gmx_mpi")
+    prepared = folder / "prepared"
     prepared.mkdir()
-    inputs.gromacs(prepared)
-    command = [gromacs, "-nobackup", "grompp", "-f", "run.mdp", "-c", "start.gro", "-p", "top.top"]
+    inputs.gromacs(prepared, edge, steps)
+    command = [tool, "-nobackup", "grompp", "-f", "run.mdp", "-c", "start.gro", "-p", "top.top"]
     subprocess.run(command, cwd=prepared, check=True, capture_output=True)
 
     def copied(work: Path) -> None:
@@ -83,20 +84,28 @@ def test_gromacs_writes_each_step(debian: Mpi, tmp_path: Path) -> None:
     command = [mdrun, "-nobackup", "mdrun", "-reprod", "-ntomp", "1", "-dlb", "no", "-pin", "off"]
     # The log and what GROMACS prints are about times and hosts; so are the heads of the others.
     varying = Varying((r"(?s).*",), ("state*.cpt", "md.log", "ener.edr"))
-    program = Program(debian.launch(2, *command), copied, debian.environment, varying)
-    compared = compare(tmp_path, program)
+    return Program(mpi.launch(2, *command), copied, mpi.environment, varying)
+
+
+def test_gromacs_writes_each_step(debian: Mpi, tmp_path: Path) -> None:
+    compared = compare(tmp_path, gromacs(debian, tmp_path))
     assert compared.file("traj.trr")["bytes_written"] == moved(compared, "traj.trr")[1] > 0
+
+
+def pseudopotentials() -> dict[str, str]:
+    """Where pw.x finds aluminium's."""
+    folder = Path("/usr/share/espresso/pseudo")
+    if not (folder / "Al.pz-vbc.UPF").is_file():
+        pytest.skip("there is no Al.pz-vbc.UPF: apt-get install quantum-espresso-data")
+    return {"ESPRESSO_PSEUDO": str(folder), "OMP_NUM_THREADS": "1"}
 
 
 def test_espresso_writes_its_wave_functions(debian: Mpi, tmp_path: Path) -> None:
     pw = needs("quantum-espresso", "pw.x")
-    folder = Path("/usr/share/espresso/pseudo")
-    if not (folder / "Al.pz-vbc.UPF").is_file():
-        pytest.skip("there is no Al.pz-vbc.UPF: apt-get install quantum-espresso-data")
     program = Program(
         debian.launch(2, pw, "-in", "al.in"),
         inputs.espresso,
-        {**debian.environment, "ESPRESSO_PSEUDO": str(folder), "OMP_NUM_THREADS": "1"},
+        {**debian.environment, **pseudopotentials()},
         Varying(ESPRESSO_TIMES, ("*.xml",)),
     )
     compared = compare(tmp_path, program)
