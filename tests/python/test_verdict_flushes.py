@@ -11,8 +11,8 @@ from tailrace.verdict.evidence import Evidence, Finding
 from tailrace.verdict.headline import judge
 from tailrace.verdict.requests import KINDS
 
-from .columns import MILLISECOND, SECOND, Interval, Program, useful, write
-from .test_verdict_why import first
+from .columns import MILLISECOND, SECOND, Interval, Program, called_from, useful, write
+from .test_verdict_why import MB, first
 
 LINES = 40_000
 FILEBUF = "std::basic_filebuf<char, std::char_traits<char> >::sync"
@@ -85,7 +85,8 @@ def test_what_a_library_writes_because_it_was_told_to_flush(way: list[str], by: 
     )
     assert said.advice.startswith(f"call {advised} less often")
     assert "made by" not in found("H5FD_write", "H5Dwrite", "write_step", size=2000).finding
-    for ending in ("nc_close", "nc_enddef"):  # netCDF itself flushes there, once
+    # netCDF itself flushes there: once, or before the first values of each variable
+    for ending in ("nc_close", "nc_enddef", "nc_put_vara"):
         assert "made by" not in found("H5FD_write", *way[:2], ending, size=2000).finding
 
 
@@ -109,3 +110,22 @@ def test_tables_that_are_written_at_each_flush_are_no_disorder_of_the_program():
     flushed = found("H5F__flush", "H5Fflush", **jumping)
     assert flushed.finding.startswith("40,000 writes of 30 B on average, made by H5Fflush")
     assert "jump back and forth" in found("H5D__write", "H5Dwrite", **jumping).finding
+
+
+def test_a_few_flushes_that_netcdf_makes_by_itself_are_not_what_it_is_called_for():
+    """40,000 writes are of nc_sync, and 20 lie behind nc_put_vara: 40,020 by H5Fflush, which the
+    program does not call."""
+    whole = [
+        write(SECOND, b"/run/out.nc", 80 * MB, LINES),
+        write(MILLISECOND, b"/run/b", 40_000, 20),
+    ]
+    length = 2 * SECOND + MILLISECOND
+    columns = Program([[useful(SECOND), *whole]], length, length, SECOND).columns()
+    ways = [["H5Fflush", "nc_sync", "main"], ["H5Fflush", "nc_put_vara", "main"]]
+    called_from(columns, [(name, "/m") for name in ("H5Fflush", "nc_sync", "nc_put_vara", "main")])
+    names = columns["places"]["frames"]["function"]
+    paths = [[names.index(name) for name in way] for way in ways]
+    columns["places"] |= {"file": [0, 1], "path": [0, 1], "paths": paths, "cut": [False, False]}
+    found = next(f for f in judge(Evidence(columns)).findings if f.code == "small_requests")
+    assert "40,000 writes of 2.00 kB on average, made by nc_sync" in found.finding, found.finding
+    assert found.advice.startswith("call nc_sync less often")

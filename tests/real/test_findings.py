@@ -16,7 +16,7 @@ from tailrace.library import Run
 from tests.conftest import Mpi, find_mpi, without_processor_waits
 from tests.real import inputs
 from tests.real.harness import Bench, Program, needs
-from tests.real.test_python_mpi import modules, of_ranks
+from tests.real.test_python_mpi import ENVIRONMENT, PYTHON, SCRIPT, modules, of_ranks, script
 from tests.real.test_runtimes import JAVA, compiled
 from tests.real.test_simulations import gromacs, pseudopotentials
 
@@ -195,6 +195,28 @@ def test_netcdf_is_written_by_rank_0_record_by_record(debian: Mpi, tmp_path: Pat
     assert_found(run, "serial_writer", r"rank 0 writes out\.nc alone while the other rank", "all r")
     words = r"[345]\d\.\d MB are written to 16\.0 MB of out\.nc"
     assert_found(run, "redundant_writes", words, "do not fill what is written anyway")
+
+
+SYNCHRONISED = """
+import netCDF4, numpy
+with netCDF4.Dataset("out.nc", "w", format="NETCDF4") as output:
+    output.createDimension("t", None)
+    output.createDimension("x", 64)
+    fields = [output.createVariable(f"v{i}", "f8", ("t", "x")) for i in range(20)]
+    for step in range(300):
+        for field in fields:
+            field[step, :] = numpy.arange(64.0) * step
+        output.sync()
+"""
+
+
+def test_netcdf_writes_its_tables_again_at_each_step(tmp_path: Path) -> None:
+    """3 MB of values, and 27 MB written: 34 pwrites in each of 300 nc_sync, by way of H5Fflush,
+    which the program does not call."""
+    modules("netCDF4")
+    program = Program([PYTHON, SCRIPT], script(SYNCHRONISED), ENVIRONMENT)
+    words = r"10,[34]\d\d writes of 2\.\d\d kB on average, made by nc_sync"
+    assert_found(captured(tmp_path, program), "small_requests", words, "call nc_sync less often")
 
 
 POOL = f"""

@@ -8,9 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from tailrace.units import byte_count, nanoseconds
-from tailrace.verdict.by_path import ENDING_DEFINITIONS, through
+from tailrace.verdict.by_path import ENDING_DEFINITIONS, through, through_library
 from tailrace.verdict.cause import CAUSE_SHARE, Cause, part_of_io
 from tailrace.verdict.evidence import Evidence, Kind
+from tailrace.verdict.libraries import OF_NETCDF
 from tailrace.verdict.places import Places
 from tailrace.verdict.requests import (
     FLUSH_NAMES,
@@ -73,9 +74,14 @@ def flushed_by_library(evidence: Evidence, kind: str) -> Cause | None:
 
 def through_flush(places: Places, by: str) -> np.ndarray:
     """By row; not where netCDF flushes by itself as it closes a file or ends its definitions, which
-    nobody can do less often than once."""
-    rows = through(places, STREAMS[by][1])
-    return rows & ~through(places, ENDING_DEFINITIONS) if by in OF_LIBRARIES else rows
+    nobody can do less often than once. Who uses netCDF calls none of HDF5's."""
+    advised, functions = STREAMS[by]
+    rows = through(places, functions)
+    if by in OF_LIBRARIES:
+        rows &= ~through(places, ENDING_DEFINITIONS)
+    if advised == "flush of hdf5":
+        rows &= ~(through_library(places, "libnetcdf") | through(places, OF_NETCDF))
+    return rows
 
 
 def _all(evidence: Evidence) -> list[Flushes]:

@@ -15,12 +15,13 @@ _SQLITE = (".sqlite", ".sqlite3", ".gpkg")
 # Of a database whose changes go to a log first (PRAGMA journal_mode=WAL).
 SQLITE_LOG = "sqlite, log"
 
-# By HDF5's functions it is known where it is linked statically.
+# By such functions they are known where they are linked statically.
 OF_HDF5 = re.compile("H5[A-Z]{1,2}(_|[a-z])")
+OF_NETCDF = re.compile("nc_(create|open|enddef|close|sync|(put|get)_)")
 # By library: how its file's name begins, and its functions, where it is linked statically.
 _ON_THE_WAY = {
     "pnetcdf": ("libpnetcdf", re.compile("ncmpio?_")),
-    "netcdf": ("libnetcdf", re.compile("nc_(create|open|enddef|close|sync|(put|get)_)")),
+    "netcdf": ("libnetcdf", OF_NETCDF),
     "hdf5": ("libhdf5", OF_HDF5),
     "sqlite": ("libsqlite3", re.compile("sqlite3(_|[A-Z])")),
     "petsc": ("libpetsc", re.compile("Petsc(Viewer|Binary|FOpen|F?Printf|VFPrintf|Synchronized)")),
