@@ -219,7 +219,7 @@ def _what(evidence: Evidence, finding: Finding) -> str:
         alone = evidence.ranks == 1
         return "MPI calls take" if alone else "Transfers and the MPI library take"
     if finding.code is Kind.STREAMS:
-        return "Reading from or writing to a standard stream takes"
+        return "Reading from or writing to a pipe or a standard stream takes"
     if finding.code is Kind.ELSEWHERE:
         return "Using memory, devices or the kernel's files takes"
     if finding.code is Kind.SLEEP:
