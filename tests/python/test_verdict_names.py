@@ -236,6 +236,26 @@ def test_names_that_are_looked_up_once_each_are_not_waited_for():
         assert "inotify" in finding.advice
 
 
+def of_each_file(opens: int = 1, number: int = 200, moved: int = 500) -> Finding:
+    """Each of four ranks asks three times about each file, for 3 ms, opens it in 2 ms and reads
+    500 B in 0.1 ms."""
+    calls = []
+    for path in (b"/run/in/%d" % i for i in range(number)):
+        calls += [call("stat", 3 * MILLISECOND, 3 * opens, path)]
+        calls += [call("open", 2 * MILLISECOND, opens, path)]
+        calls += [read(MILLISECOND // 10, path, moved, 1)] if moved else []
+    return first(*calls)
+
+
+def test_a_few_look_ups_of_each_of_many_files_are_what_these_cost():
+    """As tar makes. To look less often would spare no file. Where files are opened again and again,
+    where nothing is read of them, and where they are few, they are look-ups as before."""
+    said = "200 files of 2.00 kB on average: their opens, closes and the like take 98.0 %"
+    assert of_each_file().finding == f"{said} of the I/O time"
+    for other in (of_each_file(opens=30), of_each_file(moved=0), of_each_file(number=20)):
+        assert other.code == "look_ups", other.finding
+
+
 def test_directories_that_are_listed_are_no_files():
     listed = [
         interval

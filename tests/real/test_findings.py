@@ -68,9 +68,10 @@ def small_files(work: Path) -> None:
 )
 def test_opening_each_of_many_small_files_is_the_cause(package, words, files, tmp_path) -> None:
     """strace: thousands of openat, fstat, read (or copy_file_range) and close. cp opens each file
-    that it reads, and each that it makes."""
+    that it reads, and each that it makes. Whether their names take longer than their bytes is up to
+    the machine."""
     run = captured(tmp_path, Program([needs(package, words[0]), *words[1:]], small_files))
-    found = rf"{files:,} files of 51\d B on average: their opens"
+    found = rf"{files:,} files of 51\d B on average: (their opens|reading them|writing them)"
     assert_found(run, "many_files", found, "put the small files into one")
 
 
@@ -246,14 +247,12 @@ def test_the_workers_of_futures_open_a_table_for_each_task(debian: Mpi, tmp_path
 
 
 def test_gromacs_gathers_for_each_frame(debian: Mpi, tmp_path: Path) -> None:
-    """300 frames of 1,728 atoms in double or single precision, each collected from two ranks and
-    written by rank 0 through a stream of 4 KiB, 4 bytes a call. The last state and its text are
-    written once."""
+    """300 frames of 1,728 atoms, each collected from two ranks and written by rank 0 through a
+    stream of 4 KiB, 4 bytes a call. The last state and its text are written once. To collect takes
+    more than to write: file calls alone are a few percent."""
     run = captured(tmp_path, gromacs(debian, tmp_path, edge=12, steps=300))
     words = r"from which traj\.trr (is|and \d other files? are) written, takes at least"
     assert_found(run, "output_routine", words, "write less often")
-    words = r"[\d,]+ prints in 3,\d\d\d requests of 3\.\d\d kB on average"
-    assert_found(run, "small_requests", words, "setvbuf")
 
 
 def test_espresso_makes_text_of_the_density(debian: Mpi, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from tailrace.verdict.cause import (
     where_of,
 )
 from tailrace.verdict.evidence import Evidence, Kind
+from tailrace.verdict.look_ups import MANY_FILES, MANY_POLLED, are_of_each_file, look_ups
 from tailrace.verdict.modules import are_modules, imports, is_python
 from tailrace.verdict.off_path import moved_by_processes
 from tailrace.verdict.places import Places
@@ -52,7 +53,6 @@ SELDOM_WRITTEN = 0.1
 # Libraries that keep tables in a file of where its data lie; they read so much of them at most.
 WITH_TABLES = ("hdf5", "netcdf")
 TABLES_BYTES = 64 * 1024
-MANY_FILES = 100
 # An open that takes so long does more than to find a name.
 SLOW_OPEN_NS = 1_000_000
 # Of descriptors: a stream of C knows where it is.
@@ -67,14 +67,6 @@ OFTEN_CUT = 10
 # A library that opens a file and closes it may set its size at both.
 CUTS_OF_AN_OPEN = 2
 CHANGES_OF_NAMES = OTHERS["rename"] | OTHERS["removal"] | OTHERS["mkdir"] | OTHERS["link"]
-# A name that is looked up no more often than this is not waited for.
-FEW_LOOK_UPS = 3
-# One that is looked up so often is.
-MANY_POLLS = 50
-# More look-ups than that before an open, or a write, are not made for it.
-LOOKS_OF_A_USE = 6
-# No program waits for so many names at once: many processes look for the same ones.
-MANY_POLLED = 20
 # Where fewer opens than this share are closed again, most of them failed.
 CLOSED = 0.1
 # As capture names what tmpfile makes, and the kernel what is opened with O_TMPFILE.
@@ -82,22 +74,13 @@ _NAMELESS = re.compile(rb"^<temporary file>$|/#\d+$")
 
 
 def in_names(evidence: Evidence) -> Cause:
-    use, functions = evidence.use, evidence.columns["functions"]
+    use = evidence.use
     if (cause := _asynchronous(evidence) or imports(evidence)) is not None:
         return cause
     facts = _facts(evidence, use)
     if use.time_ns("look_up") >= CAUSE_SHARE * use.time_ns(*METADATA_KINDS):
-        part = part_of_io(evidence, use.time_ns("look_up"), use.calls("look_up"))
-        maker = made_by_mpiio(evidence, "look_up")
-        by = f", made by {maker}," if maker else ""
-        text = f"{calls_of(use, 'look_up', functions)}{by} {part}"
-        own = np.asarray(evidence.files["look_ups"])[np.asarray(evidence.files["ranks"]) == 1].sum()
-        advised = "mpiio" if maker else "one rank" if 2 * own > use.calls("look_up") else ""
-        if not maker and _are_used(evidence):
-            advised = "used"
-        elif not maker and _are_of_many_names(evidence):
-            advised = "each name"
-        return Cause(Kind.LOOK_UPS, text, facts, evidence.named_file("look_up"), advised=advised)
+        of_each = _many_files(evidence) if are_of_each_file(evidence) else None
+        return of_each or look_ups(evidence, facts)
     for cause in (
         _temporary(evidence, METADATA_KINDS, facts, "their opens, closes and the like take"),
         _reopened(evidence, facts),
@@ -117,33 +100,6 @@ def _slowest(use: Use) -> list[str]:
 def _facts(evidence: Evidence, use: Use) -> str:
     functions = evidence.columns["functions"]
     return " and ".join(calls_of(use, kind, functions) for kind in _slowest(use))
-
-
-def _are_of_many_names(evidence: Evidence) -> bool:
-    """Whether there are many names, each of which is looked up a few times; by processes that one
-    program starts, as a compiler, by each."""
-    times = np.asarray(evidence.files["look_ups"])
-    names, whole = np.count_nonzero(times), times.sum()
-    seldom = 2 * times[times >= MANY_POLLS].sum() < whole or _most_of(times) > MANY_POLLED
-    seldom &= evidence.ranks == 1
-    return bool(names >= MANY_FILES and (seldom or whole <= FEW_LOOK_UPS * names))
-
-
-def _are_used(evidence: Evidence) -> bool:
-    """Whether most look-ups are of files that are also opened or written to, once for every few
-    look-ups: nobody waits for these, and the use itself would tell. One for each open is that of a
-    library, as Python's."""
-    files = evidence.files
-    times = np.asarray(files["look_ups"])
-    uses = np.asarray(files["opens"]) + np.asarray(files["writes"])
-    used = (2 * times >= 3 * uses) & (times <= LOOKS_OF_A_USE * uses)
-    return 2 * int(times[used].sum()) > int(times.sum())
-
-
-def _most_of(numbers: np.ndarray) -> int:
-    """How few of them have half of the sum."""
-    largest_first = np.sort(numbers)[::-1]
-    return int(np.searchsorted(np.cumsum(largest_first), numbers.sum() / 2)) + 1
 
 
 def _slow_names(evidence: Evidence, kinds: Sequence[str]) -> Cause:

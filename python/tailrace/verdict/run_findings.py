@@ -12,6 +12,7 @@ from tailrace.verdict.compression import compression_ns
 from tailrace.verdict.elsewhere import elsewhere
 from tailrace.verdict.ends import computed_at_most_ns, many_are_lost, much_is_unknown, unknown_ns
 from tailrace.verdict.evidence import NOTABLE_LOSS, TOO_SHORT_NS, Evidence, Finding, Kind
+from tailrace.verdict.look_ups import MANY_POLLS
 from tailrace.verdict.made_before import made_before
 from tailrace.verdict.messages import (
     kind_of_messages,
@@ -20,7 +21,6 @@ from tailrace.verdict.messages import (
     waits_for_windows,
 )
 from tailrace.verdict.modules import are_modules
-from tailrace.verdict.names_of_files import MANY_POLLS
 from tailrace.verdict.off_path import (
     asleep,
     overlapped_io_ns,

@@ -23,6 +23,7 @@ so (tests/python/test_verdict_why.py has for each a case where it is, and one wh
 | n opens and look-ups for Python's       | half of the time for files' names is on modules' paths|
 | modules                                 |                                                       |
 | n look-ups                              | they take half of the time for files' names           |
+|                                         | (a few of each of MANY_FILES count as theirs)         |
 | n of m writes to F failed               | see failures.py: they take half of the time of writes |
 | n renames of x each, and the like       | none of these; a second kind with a tenth of the time |
 | each of P ranks reads all m bytes of F  | each rank reads as many bytes as the ranks' reads span|

@@ -1,0 +1,74 @@
+"""Look-ups of files' names, where they take long: what they are made for, and what would spare
+them."""
+
+import numpy as np
+
+from tailrace.verdict.by_path import made_by_mpiio
+from tailrace.verdict.cause import Cause, part_of_io
+from tailrace.verdict.evidence import Evidence, Kind
+from tailrace.verdict.requests import calls_of
+
+MANY_FILES = 100
+# A name that is looked up no more often than this is not waited for.
+FEW_LOOK_UPS = 3
+# One that is looked up so often is.
+MANY_POLLS = 50
+# More look-ups than that before an open, or a write, are not made for it.
+LOOKS_OF_A_USE = 6
+# No program waits for so many names at once: many processes look for the same ones.
+MANY_POLLED = 20
+
+
+def look_ups(evidence: Evidence, facts: str) -> Cause:
+    use, functions = evidence.use, evidence.columns["functions"]
+    part = part_of_io(evidence, use.time_ns("look_up"), use.calls("look_up"))
+    maker = made_by_mpiio(evidence, "look_up")
+    by = f", made by {maker}," if maker else ""
+    text = f"{calls_of(use, 'look_up', functions)}{by} {part}"
+    own = np.asarray(evidence.files["look_ups"])[np.asarray(evidence.files["ranks"]) == 1].sum()
+    advised = "mpiio" if maker else "one rank" if 2 * own > use.calls("look_up") else ""
+    if not maker and _are_used(evidence):
+        advised = "used"
+    elif not maker and _are_of_many_names(evidence):
+        advised = "each name"
+    return Cause(Kind.LOOK_UPS, text, facts, evidence.named_file("look_up"), advised=advised)
+
+
+def are_of_each_file(evidence: Evidence) -> bool:
+    """Whether most look-ups are a few of each of many files, which is opened once by each rank, and
+    read or written: they belong to it, as tar asks three times about each, and to look less often
+    spares none of them."""
+    files = evidence.files
+    times, opens = np.asarray(files["look_ups"]), np.asarray(files["opens"])
+    moved = np.asarray(files["bytes_read"]) + np.asarray(files["bytes_written"])
+    each = (moved > 0) & (opens > 0) & (opens <= np.asarray(files["ranks"]))
+    each &= times <= LOOKS_OF_A_USE * opens
+    enough = np.count_nonzero(each & (times > 0)) >= MANY_FILES
+    return bool(enough and 2 * int(times[each].sum()) > int(times.sum()))
+
+
+def _are_of_many_names(evidence: Evidence) -> bool:
+    """Whether there are many names, each of which is looked up a few times; by processes that one
+    program starts, as a compiler, by each."""
+    times = np.asarray(evidence.files["look_ups"])
+    names, whole = np.count_nonzero(times), times.sum()
+    seldom = 2 * times[times >= MANY_POLLS].sum() < whole or _most_of(times) > MANY_POLLED
+    seldom &= evidence.ranks == 1
+    return bool(names >= MANY_FILES and (seldom or whole <= FEW_LOOK_UPS * names))
+
+
+def _are_used(evidence: Evidence) -> bool:
+    """Whether most look-ups are of files that are also opened or written to, once for every few
+    look-ups: nobody waits for these, and the use itself would tell. One for each open is that of a
+    library, as Python's."""
+    files = evidence.files
+    times = np.asarray(files["look_ups"])
+    uses = np.asarray(files["opens"]) + np.asarray(files["writes"])
+    used = (2 * times >= 3 * uses) & (times <= LOOKS_OF_A_USE * uses)
+    return 2 * int(times[used].sum()) > int(times.sum())
+
+
+def _most_of(numbers: np.ndarray) -> int:
+    """How few of them have half of the sum."""
+    largest_first = np.sort(numbers)[::-1]
+    return int(np.searchsorted(np.cumsum(largest_first), numbers.sum() / 2)) + 1
