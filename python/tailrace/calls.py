@@ -22,8 +22,10 @@ class Calls:
     `pyarrow.RecordBatchReader.from_stream(run.calls())`. Rows come in order of rank, thread and end
     of the call. Columns: rank, thread, function, layer, depth (calls around it), begin_ns (from the
     begin of the run), duration_ns, file, offset, bytes, peer (rank), tag, source and source_tag (of
-    a call that sends and receives), communicator, request (that the call starts) and completes (the
-    requests that it completes).
+    a call that sends and receives), communicator, peers (ranks that an epoch of a window is opened
+    for, or from which a neighbourhood collective receives), window (which of the communicator's),
+    exclusive (of a window's lock), request (that the call starts), completes (the requests that it
+    completes) and acts_on (those that it starts again, cancels, frees, or makes a part of ready).
     """
 
     def __init__(

@@ -66,22 +66,61 @@ def test_every_call_with_all_that_is_known(trace: Path) -> None:
     assert table.column_names == [
         *("rank", "thread", "function", "layer", "depth", "begin_ns", "duration_ns"),
         *("file", "offset", "bytes", "peer", "tag", "source", "source_tag", "communicator"),
-        *("request", "completes"),
+        *("peers", "window", "exclusive", "request", "completes", "acts_on"),
     ]
     file = "/run/out.nc"
     world = (None, None, None, None, 0)  # nobody in particular, on communicator 0
+    no_more = ([], None, None, None, [], [])  # no peers, no window, no request
     assert rows(run.calls(ranks=[0])) == [
-        (0, 0, "MPI_Init", "mpi", 0, -1000, 1000, *[None] * 9, []),
-        (0, 0, "pwrite", "posix", 1, 110, 50, file, 64, 8, *[None] * 6, []),
-        (0, 0, "MPI_File_write_all", "mpiio", 0, 100, 100, file, None, 8, *world, None, []),
-        (0, 0, "pwrite", "posix", 0, 300, 30, file, 72, 4, *[None] * 6, []),
-        (0, 0, "pwrite", "posix", 0, 400, 30, file, 76, 4, *[None] * 6, []),
-        (0, 0, "MPI_Send", "mpi", 0, 500, 20, None, None, 32, 1, 9, None, None, 0, None, []),
-        (0, 0, "MPI_Finalize", "mpi", 0, 600, 10, *[None] * 9, []),
+        (0, 0, "MPI_Init", "mpi", 0, -1000, 1000, *[None] * 8, *no_more),
+        (0, 0, "pwrite", "posix", 1, 110, 50, file, 64, 8, *[None] * 5, *no_more),
+        (0, 0, "MPI_File_write_all", "mpiio", 0, 100, 100, file, None, 8, *world, *no_more),
+        (0, 0, "pwrite", "posix", 0, 300, 30, file, 72, 4, *[None] * 5, *no_more),
+        (0, 0, "pwrite", "posix", 0, 400, 30, file, 76, 4, *[None] * 5, *no_more),
+        (0, 0, "MPI_Send", "mpi", 0, 500, 20, None, None, 32, 1, 9, None, None, 0, *no_more),
+        (0, 0, "MPI_Finalize", "mpi", 0, 600, 10, *[None] * 8, *no_more),
     ]
     assert table.column("rank").to_pylist() == [0] * 7 + [1] * 7
     assert len(run.calls()) == table.num_rows == 14
     assert run.calls(ranks=[1]).to_arrow() == table.slice(7)
+
+
+def one_sided(tmp_path: Path) -> Path:
+    """Rank 0 prepares a receive, starts and cancels it; it locks rank 1's part of a window, shared
+    and exclusively, and opens an epoch for rank 1 on the communicator's third window."""
+    made = RawStream(0, ranks=2)
+    receive, start, action, window, lock, epoch, exclusive = 3, 7, 11, 9, 8, 5, 8
+    for number, (name, class_number, words) in enumerate(
+        [
+            ("MPI_Init", CONTROL_CLASS, [0, 0]),
+            ("MPI_Recv_init", receive, [0, 1, 9, 32, 2, -2, -1]),
+            ("MPI_Start", start, [1, 1]),
+            ("MPI_Cancel", action, [1, 1]),
+            ("MPI_Win_lock", window, [lock, 0, 1, 0, exclusive, 0, 0]),
+            ("MPI_Win_lock", window, [lock, 0, 1, 0, 0, 0, 0]),
+            ("MPI_Win_start", window, [epoch, 0, -1, 0, 0, 1, 1, 2]),
+        ]
+    ):
+        made.name(number, 0, name)
+        made.define(number + 1, number, class_number, words)
+        made.call(number + 1, 10, 10)
+    made.save(tmp_path)
+    engine.pack(tmp_path, tmp_path / "run.tailrace")
+    return tmp_path / "run.tailrace"
+
+
+def test_requests_that_are_acted_on_and_windows(tmp_path: Path) -> None:
+    run = tailrace.open(one_sided(tmp_path))
+    names = ("request", "acts_on", "peer", "peers", "window", "exclusive")
+    table = run.calls(ranks=[0]).to_arrow().select(names).to_pylist()
+    assert [tuple(row.values()) for row in table[1:]] == [
+        (0, [], 1, [], None, None),
+        (None, [0], None, [], None, None),
+        (None, [0], None, [], None, None),
+        (None, [], 1, [], 0, True),
+        (None, [], 1, [], 0, False),
+        (None, [], None, [1], 2, None),
+    ]
 
 
 def test_a_stretch_ranks_and_a_file(trace: Path) -> None:

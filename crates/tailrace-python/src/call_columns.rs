@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use arrow_array::builder::{ListBuilder, UInt64Builder};
-use arrow_array::types::Int32Type;
+use arrow_array::builder::{ListBuilder, PrimitiveBuilder};
+use arrow_array::types::{ArrowPrimitiveType, Int32Type, UInt64Type};
 use arrow_array::{
-    ArrayRef, DictionaryArray, Int32Array, Int64Array, ListArray, RecordBatch, StringArray,
-    UInt64Array,
+    ArrayRef, BooleanArray, DictionaryArray, Int32Array, Int64Array, ListArray, RecordBatch,
+    StringArray, UInt64Array,
 };
 use arrow_schema::{ArrowError, DataType, Field, Schema};
 use tailrace_trace::Tables;
@@ -34,8 +34,8 @@ impl Names {
     }
 }
 
-fn item() -> Arc<Field> {
-    Arc::new(Field::new_list_field(DataType::UInt64, false))
+fn item(of: DataType) -> Arc<Field> {
+    Arc::new(Field::new_list_field(of, false))
 }
 
 pub(crate) fn schema() -> Arc<Schema> {
@@ -56,8 +56,12 @@ pub(crate) fn schema() -> Arc<Schema> {
         Field::new("source", DataType::Int32, true),
         Field::new("source_tag", DataType::Int32, true),
         Field::new("communicator", DataType::Int32, true),
+        Field::new("peers", DataType::List(item(DataType::Int32)), false),
+        Field::new("window", DataType::Int32, true),
+        Field::new("exclusive", DataType::Boolean, true),
         Field::new("request", DataType::UInt64, true),
-        Field::new("completes", DataType::List(item()), false),
+        Field::new("completes", DataType::List(item(DataType::UInt64)), false),
+        Field::new("acts_on", DataType::List(item(DataType::UInt64)), false),
     ]))
 }
 
@@ -79,10 +83,43 @@ pub(crate) struct CallColumns {
     source: Vec<Option<i32>>,
     source_tag: Vec<Option<i32>>,
     communicator: Vec<Option<i32>>,
+    peers: Lists<Int32Type>,
+    window: Vec<Option<i32>>,
+    exclusive: Vec<Option<bool>>,
     request: Vec<Option<u64>>,
-    completes: Vec<u64>,
-    /// By row: how many it completes.
-    completed: Vec<usize>,
+    completes: Lists<UInt64Type>,
+    acts_on: Lists<UInt64Type>,
+}
+
+/// A list a row.
+struct Lists<T: ArrowPrimitiveType> {
+    values: Vec<T::Native>,
+    lengths: Vec<usize>,
+}
+
+impl<T: ArrowPrimitiveType> Default for Lists<T> {
+    fn default() -> Self {
+        Self { values: Vec::new(), lengths: Vec::new() }
+    }
+}
+
+impl<T: ArrowPrimitiveType> Lists<T> {
+    fn push(&mut self, values: impl ExactSizeIterator<Item = T::Native>) {
+        self.lengths.push(values.len());
+        self.values.extend(values);
+    }
+
+    fn array(&self) -> ListArray {
+        let values = PrimitiveBuilder::<T>::new();
+        let mut lists = ListBuilder::new(values).with_field(item(T::DATA_TYPE));
+        let mut rest = self.values.as_slice();
+        for length in &self.lengths {
+            let (list, later) = rest.split_at(*length);
+            lists.append_value(list.iter().copied().map(Some));
+            rest = later;
+        }
+        lists.finish()
+    }
 }
 
 impl CallColumns {
@@ -110,9 +147,12 @@ impl CallColumns {
         self.source.push(call.source.map(number));
         self.source_tag.push(call.source_tag);
         self.communicator.push(call.communicator.map(number));
+        self.peers.push(call.peers.iter().copied().map(number));
+        self.window.push(call.window.map(number));
+        self.exclusive.push(call.exclusive);
         self.request.push(call.request);
-        self.completes.extend(&call.completes);
-        self.completed.push(call.completes.len());
+        self.completes.push(call.completes.iter().copied());
+        self.acts_on.push(call.acts_on.iter().copied());
     }
 
     /// The rows so far; none are left.
@@ -140,21 +180,13 @@ impl CallColumns {
             known(rows.source),
             known(rows.source_tag),
             known(rows.communicator),
+            Arc::new(rows.peers.array()),
+            known(rows.window),
+            Arc::new(BooleanArray::from(rows.exclusive)),
             Arc::new(UInt64Array::from(rows.request)),
-            Arc::new(lists(&rows.completes, &rows.completed)),
+            Arc::new(rows.completes.array()),
+            Arc::new(rows.acts_on.array()),
         ];
         RecordBatch::try_new(schema(), columns)
     }
-}
-
-/// The values, cut into lists of these lengths.
-fn lists(values: &[u64], lengths: &[usize]) -> ListArray {
-    let mut lists = ListBuilder::new(UInt64Builder::new()).with_field(item());
-    let mut rest = values;
-    for length in lengths {
-        let (list, later) = rest.split_at(*length);
-        lists.append_value(list.iter().copied().map(Some));
-        rest = later;
-    }
-    lists.finish()
 }

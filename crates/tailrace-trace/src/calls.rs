@@ -1,6 +1,6 @@
 //! The calls of a trace one by one, whole: what a table of calls lists.
 
-use crate::event::{Envelope, Event, FileCall, Flow, Operation, Part, Shape, Token};
+use crate::event::{Envelope, Event, FileCall, Flow, OneSided, Operation, Part, Shape, Token};
 use crate::offsets::Follower;
 use crate::{Batch, EventStream, Trace, TraceError};
 
@@ -21,7 +21,7 @@ pub struct Call {
     /// Where in the file it reads or writes.
     pub offset: Option<i64>,
     pub bytes: Option<u64>,
-    /// World rank of the other side, or of a collective's root.
+    /// World rank of the other side, of a collective's root, or of the target of a window's lock.
     pub peer: Option<u32>,
     pub tag: Option<i32>,
     /// Of a call that sends and receives: from whom, where `peer` and `tag` are those of the send.
@@ -29,10 +29,19 @@ pub struct Call {
     pub source_tag: Option<i32>,
     /// Index into the trace's communicators.
     pub communicator: Option<u32>,
+    /// World ranks: those that an epoch of a window is opened for, or from which a neighbourhood
+    /// collective receives.
+    pub peers: Vec<u32>,
+    /// Which window of the communicator's, of one-sided calls.
+    pub window: Option<u32>,
+    /// Whether a window's lock excludes all others.
+    pub exclusive: Option<bool>,
     /// The request that it starts or prepares.
     pub request: Option<RequestId>,
     /// The requests that it completes.
     pub completes: Vec<RequestId>,
+    /// The requests that it starts again, cancels, frees, or makes a part of ready.
+    pub acts_on: Vec<RequestId>,
 }
 
 /// Names a request in all of the run.
@@ -172,13 +181,13 @@ impl<'a> Calls<'a> {
             }
             Part::Leave => self.open.pop()?,
         };
-        let completes = match operation {
-            Operation::Complete { completed, .. } => {
-                completed.iter().map(|token| request_id(*token)).collect()
-            }
-            _ => Vec::new(),
+        let requests = operation.requests().iter().map(|token| request_id(*token)).collect();
+        let (completes, acts_on) = match operation {
+            Operation::Complete { .. } => (requests, Vec::new()),
+            _ => (Vec::new(), requests),
         };
         let OtherSide { peer, tag, source, source_tag, communicator } = other_side(operation);
+        let (window, exclusive) = of_window(operation);
         Some(Call {
             location,
             function: *function,
@@ -193,10 +202,39 @@ impl<'a> Calls<'a> {
             source,
             source_tag,
             communicator,
+            peers: self.peers(location, operation),
+            window,
+            exclusive,
             request,
             completes,
+            acts_on,
         })
     }
+
+    fn peers(&self, location: u32, operation: &Operation) -> Vec<u32> {
+        let tables = self.trace.tables();
+        match operation {
+            Operation::OneSided {
+                kind: OneSided::Post(ranks) | OneSided::Start(ranks), ..
+            } => ranks.clone(),
+            Operation::Collective { communicator, flow: Flow::Neighbours, .. } => {
+                let rank = tables.locations[location as usize].rank;
+                let neighbours = tables.neighbours.get(&(*communicator, rank));
+                neighbours.map(|ranks| ranks.to_vec()).unwrap_or_default()
+            }
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// Which window a one-sided call is about, and whether its lock is exclusive.
+fn of_window(operation: &Operation) -> (Option<u32>, Option<bool>) {
+    let Operation::OneSided { kind, window, .. } = operation else { return (None, None) };
+    let exclusive = match kind {
+        OneSided::Lock { exclusive, .. } => Some(*exclusive),
+        _ => None,
+    };
+    (Some(*window), exclusive)
 }
 
 fn offset(follower: &mut Follower, part: Part, call: &FileCall) -> Option<i64> {
@@ -240,8 +278,16 @@ fn other_side(operation: &Operation) -> OtherSide {
             };
             of_all(Some(*communicator), root)
         }
-        Operation::CommunicatorCreation { communicator, .. }
-        | Operation::OneSided { communicator, .. } => of_all(Some(*communicator), None),
+        Operation::OneSided { kind, communicator, .. } => {
+            let (OneSided::Lock { target, .. }
+            | OneSided::Flush { target }
+            | OneSided::Unlock { target }) = kind
+            else {
+                return of_all(Some(*communicator), None);
+            };
+            of_all(Some(*communicator), *target)
+        }
+        Operation::CommunicatorCreation { communicator, .. } => of_all(Some(*communicator), None),
         Operation::File(call) => of_all(call.collective, None),
         _ => OtherSide::default(),
     }
