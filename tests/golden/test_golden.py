@@ -202,20 +202,8 @@ def check_mpiio_of_files(columns: dict) -> None:
     assert int(columns["files"]["mpiio_ns"].sum()) == columns["layers"]["mpiio_ns"]
 
 
-# What these do is beyond the oracle: threads, one-sided and persistent calls, windows of time, …
-BEYOND = {
-    *("cancelled-persistent", "exclusive-lock", "fence", "intercommunicator", "isendrecv"),
-    *("neighbours", "neighbours-of-graph", "neighbours-of-ring", "overlapped-write"),
-    *("overlapped-write-too-long", "partitioned", "pcontrol", "persistent", "pscw"),
-    *("thread-waited-for", "thread-writer", "freed-active", "all-kinds", "serial", "wildcard"),
-    *("cancelled-active", "shared-lock", "thread-posts"),
-}
-
-
-def check_oracle(case: cases.Case, trace: Path, columns: dict) -> None:
+def check_oracle(trace: Path, columns: dict) -> None:
     """The engine against a plain replay of the same calls: to the nanosecond."""
-    if case.name in BEYOND:
-        return
     names = ("ideal_network_ns", "ideal_network_even_io_ns", "ideal_ns")
     assert ideal_times(trace) == tuple(int(columns[name]) for name in names)
 
@@ -278,7 +266,7 @@ def check_run(case: cases.Case, run: harness.Run, disturbed: float, tailrace: li
     assert "ideal-beyond-run" not in {warning["code"] for warning in columns["warnings"]}
     check_invariants(analyze(run.trace, collectives="all"))
     check_mpiio_of_files(columns)
-    check_oracle(case, run.trace, columns)
+    check_oracle(run.trace, columns)
     check_steps(case, run.trace, columns)
     if case.name not in WINDOWED:
         check_account(run, columns, disturbed)
