@@ -59,9 +59,10 @@ impl Names {
     fn add_communicators(&mut self, ranks: u32, declared: &[Declared]) {
         let world: Arc<[u32]> = (0..ranks).collect();
         self.add_communicator(Arc::clone(&world), None);
+        let mut world_is_declared = false;
         for Declared { number, members } in declared {
             let index = match members {
-                Members::Ranks(members) if self.is_first_world(members) => 0,
+                Members::Ranks(members) if !world_is_declared && **members == *world => 0,
                 Members::Ranks(members) => self.add_communicator(members.as_slice().into(), None),
                 Members::Joined(first, second) => {
                     match (self.members(*first), self.members(*second)) {
@@ -70,13 +71,8 @@ impl Names {
                     }
                 }
             };
-            self.communicator_numbers.entry(*number).or_insert(index);
+            world_is_declared |= *self.communicator_numbers.entry(*number).or_insert(index) == 0;
         }
-    }
-
-    fn is_first_world(&self, members: &[u32]) -> bool {
-        *members == *self.communicators[0].members
-            && self.communicator_numbers.values().all(|index| *index != 0)
     }
 
     fn members(&self, number: u32) -> Option<Arc<[u32]>> {
