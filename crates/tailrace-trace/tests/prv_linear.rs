@@ -1,6 +1,6 @@
-//! Extrae's text is read in time that grows with its size alone, also where communicators or ranks
-//! are many. Processor time is compared with processor time of the same minute: how fast or busy the
-//! machine is does not matter.
+//! Extrae's text is read in time that grows with its size alone, also where communicators, ranks or
+//! functions are many. Processor time is compared with processor time of the same minute: how fast
+//! or busy the machine is does not matter.
 
 use std::fmt::Write;
 use std::io::Cursor;
@@ -56,6 +56,17 @@ fn many_ranks(count: usize) -> Vec<u8> {
     run(count, &groups)
 }
 
+/// One rank makes calls of so many functions, none of which has a name.
+fn many_functions(count: usize) -> Vec<u8> {
+    let end = 10 * count + 20;
+    let mut text = format!("#Paraver (01/01/2026 at 00:00):{end}_ns:1(1):1:1(1:1),0\n");
+    for (number, begin) in (1_000..).zip((0..count).map(|call| 10 * call)) {
+        writeln!(text, "2:1:1:1:1:{begin}:50000003:{number}").unwrap();
+        writeln!(text, "2:1:1:1:1:{}:50000003:0", begin + 5).unwrap();
+    }
+    text.into_bytes()
+}
+
 /// How long this thread has run, if the system says so; else what the clock says.
 fn processor_seconds(start: Instant) -> f64 {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
@@ -94,4 +105,11 @@ fn forty_thousand_ranks() {
     let text = |count| (many_ranks(count), count);
     let ratio = ratio(&text(10_000), &text(40_000));
     assert!(ratio < LIMIT, "four times as many ranks took {ratio:.1} times as long");
+}
+
+#[test]
+fn more_functions_than_are_numbered() {
+    let text = |count| (many_functions(count), 1);
+    let ratio = ratio(&text(20_000), &text(80_000));
+    assert!(ratio < LIMIT, "four times as many functions took {ratio:.1} times as long");
 }

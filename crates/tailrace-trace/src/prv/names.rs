@@ -31,6 +31,7 @@ pub(super) struct Names {
     pub communicators: Vec<Communicator>,
     /// From the numbers of the `.prv`; `None` where a number is declared twice.
     communicator_numbers: HashMap<u32, u32>,
+    function_numbers: HashMap<Function, u16>,
     meanings: HashMap<(u32, u64), Meaning>,
     file_numbers: HashMap<Vec<u8>, u32>,
     /// What descriptors of a rank point to now.
@@ -46,6 +47,7 @@ impl Names {
             files: Vec::new(),
             communicators: Vec::new(),
             communicator_numbers: HashMap::new(),
+            function_numbers: HashMap::new(),
             meanings: HashMap::new(),
             file_numbers: HashMap::new(),
             descriptors: HashMap::new(),
@@ -138,14 +140,16 @@ impl Names {
     /// rest.
     pub(super) fn function(&mut self, name: &str, layer: Layer) -> u16 {
         let function = Function { name: name.to_owned(), layer };
-        let known = self.functions.iter().position(|known| *known == function);
-        let index = known.unwrap_or_else(|| {
-            if self.functions.len() < usize::from(u16::MAX) {
-                self.functions.push(function);
-            }
-            self.functions.len() - 1
-        });
-        index as u16
+        if let Some(known) = self.function_numbers.get(&function) {
+            return *known;
+        }
+        if self.functions.len() == usize::from(u16::MAX) {
+            return u16::MAX - 1;
+        }
+        let number = self.functions.len() as u16;
+        self.functions.push(function.clone());
+        self.function_numbers.insert(function, number);
+        number
     }
 
     fn file(&mut self, path: &[u8], opaque: bool) -> u32 {
