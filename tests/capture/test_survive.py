@@ -183,10 +183,10 @@ def test_longjmp_out_of_calls(life, capture):
     done = capture(life, "longjmp", 200)
     assert done.returncode == 0
     assert len(writes(done.stream)) == 100
-    # The last read left is told from one that is still open only when a call comes from a frame as
-    # high on the stack; on a busy machine an alarm may come before its read has begun.
-    assert 100 < done.stream.header["lost"] <= 200
-    assert len(done.stream.open_at_end) <= 1
+    # On a busy machine an alarm may come before its read has begun, or while capture writes.
+    reads = done.stream.of("read")
+    assert 100 < len(reads) <= 200
+    assert done.stream.header["lost"] + len(done.stream.open_at_end) <= 200 - len(reads)
 
 
 def test_12000_files_one_after_another(life, capture):

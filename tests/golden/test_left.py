@@ -1,0 +1,44 @@
+"""Calls that are left by longjmp: they end where they are left, and what is computed afterwards is
+computed."""
+
+from __future__ import annotations
+
+import subprocess
+
+import pytest
+
+from tests.golden import harness
+
+pytestmark = pytest.mark.measured("how long ranks computed and waited")
+
+
+@pytest.mark.sampled
+@pytest.mark.slow
+def test_a_call_that_is_left_by_a_jump_ends_there(mpi, tailrace, tmp_path):
+    """Rank 0 computes 3 times 100 ms, and waits 150 for a lock before it leaves; rank 1 computes
+    for 450 ms. If the calls went on until the next ones, rank 0 would compute for 100 ms alone."""
+    from tailrace import engine
+
+    command = [mpi.mpicc, "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror"]
+    program = harness.compile_program(command, [harness.HERE / "left.c"], tmp_path / "left")
+    directory = tmp_path / "run"
+    done = subprocess.run(
+        [*tailrace, "run", "--no-report", "-o", str(directory), "--", *mpi.launch(2, program)],
+        cwd=tmp_path,
+        env=mpi.variables(),
+        capture_output=True,
+        text=True,
+        timeout=harness.SECONDS_MAX,
+    )
+    assert done.returncode == 0, done.stderr
+    columns = engine.analyze(harness.find_trace(directory, done.stderr))
+    seconds = {
+        name: [int(each) / 1e9 for each in columns["rank"][f"{name}_ns"]]
+        for name in ("useful", "io", "mpi")
+    }
+    assert seconds["useful"] == pytest.approx([0.3, 0.45], abs=0.02)
+    assert seconds["io"] == pytest.approx([0.15, 0], abs=0.02)
+    functions = columns["functions"]
+    calls = dict(zip(functions["name"], functions["calls"], strict=True))
+    assert calls["MPI_Send"] == 1
+    assert columns["capture"]["events_lost"] == 0
