@@ -11,7 +11,10 @@ from typing import Any
 
 import pytest
 
+from tailrace import engine
 from tailrace.predict.methods import METHODS
+from tailrace.predict.model import load
+from tailrace.report.by_method import with_methods
 
 from ..python.bench_runs import Bench, bench, built  # noqa: F401
 from ..python.test_report import check_schema
@@ -75,6 +78,29 @@ def test_a_serial_writer_is_told_the_method_by_which_the_run_is_shortest(
     assert found["gain"].endswith(f"; {before['gain']}")
     rest = [report | {"verdict": None} for report in (plain, told)]
     assert rest[0] == rest[1]
+
+
+@pytest.mark.slow
+def test_who_is_advised_to_write_to_node_local_storage_is_told_what_that_would_give(
+    trace: Path,
+    bench: Bench,  # noqa: F811
+    tmp_path: Path,
+) -> None:
+    """As `tailrace whatif` says of the model that comes with Tailrace; not of another advice."""
+    own = load(written(tmp_path, measured_in(bench.directory, toml(write="1e-4"))))
+    slow = {"code": "slow_file_system", "finding": "writing out at 90 MB/s a rank"}
+    slow |= {"gain": "as it was", "gain_s": 0.0, "prediction": None}
+    near = slow | {"advice": "write less, or to node-local storage"}
+    shared = slow | {"advice": "compare with a file per rank"}
+    columns = engine.analyze(trace, critical_paths=False)
+    told = with_methods({"verdict": [near, shared]}, trace, columns, own, {})["verdict"]
+    whatif = answer("whatif", trace, "--target", "node-local-ssd", "--files", bench.directory)
+    (expected,) = whatif["changes"]
+    assert told[0]["prediction"]["change"] == "on node-local-ssd"
+    assert told[0]["prediction"]["runtime_s"] == expected["predicted_s"]
+    assert list(told[0]["prediction"]["interval_s"]) == expected["interval_s"]
+    assert told[0]["gain"].endswith("; as it was")
+    assert told[1] == shared
 
 
 @pytest.mark.slow

@@ -65,6 +65,24 @@ def test_without_fsyncs_the_run_is_shorter_by_their_time(sync: tailrace.Run) -> 
     assert not found(sync, Kind.SYNC, "").gain.endswith(";")
 
 
+MANY = """
+import os
+for number in range(400):
+    file = os.open(f"part{number}", os.O_CREAT | os.O_WRONLY, 0o600)
+    os.write(file, bytes(512))
+    os.close(file)
+"""
+
+
+def test_many_files_are_at_best_written_without_opening_each(tmp_path: Path) -> None:
+    """What they are written with stays."""
+    run = recorded(tmp_path, MANY)
+    finding, files = found(run, Kind.MANY_FILES), run.columns["files"]
+    spared_ns = sum(int(files[f"{kind}_ns"].sum()) for kind in ("open", "close", "look_up"))
+    assert finding.gain_s == pytest.approx(spared_ns / 1e9, rel=1e-3)
+    assert 0 < finding.gain_s < int(run.times.io_ns.sum()) / 1e9
+
+
 def test_only_calls_of_the_kind_are_spared(sync: tailrace.Run) -> None:
     """It locks nothing: without locks it takes what it took."""
     finding = found(sync, Kind.LOCKS)

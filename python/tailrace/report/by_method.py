@@ -1,6 +1,7 @@
-"""What another method of output would give, beside the findings that advise one: as `tailrace
-whatif --target MODEL --files DIRECTORY --method METHOD` predicts it, where MODEL is of the file
-system that the run used and DIRECTORY where that was measured.
+"""What another method of output, or node-local storage, would give, beside the findings that
+advise it: as `tailrace whatif --target MODEL --files DIRECTORY --method METHOD` predicts it, where
+MODEL is of the file system that the run used and DIRECTORY where that was measured, and as
+`tailrace whatif --target node-local-ssd --files DIRECTORY` does.
 
 | finding                                             | what is said                               |
 |-----------------------------------------------------|--------------------------------------------|
@@ -8,8 +9,10 @@ system that the run used and DIRECTORY where that was measured.
 | taking_turns, uneven_bytes, amplification of writes | which it would be shortest, and the        |
 |                                                     | interval of that; of those by which all    |
 |                                                     | ranks write one file, as is advised        |
+| slow_file_system that advises node-local storage    | what the run would take on the model of    |
+|                                                     | one that comes with Tailrace, likewise     |
 | the same, where no method is known to change        | nothing                                    |
-| anything; findings about reads                      |                                            |
+| anything; other findings about reads                |                                            |
 """
 
 from __future__ import annotations
@@ -22,9 +25,9 @@ from typing import Any
 from tailrace.engine import ReplayOptions
 from tailrace.errors import TailraceError
 from tailrace.names import printable
-from tailrace.predict.change import by_methods
+from tailrace.predict.change import Change, by_methods
 from tailrace.predict.methods import Method
-from tailrace.predict.model import Model
+from tailrace.predict.model import Model, named
 from tailrace.predict.whatif import Run
 from tailrace.verdict.evidence import Kind, Prediction
 from tailrace.verdict.gains import gained
@@ -33,6 +36,7 @@ ADVISE_METHODS = frozenset({
     Kind.SERIAL_WRITER, Kind.FEW_RANKS, Kind.FEW_AGGREGATORS, Kind.TAKING_TURNS,
     Kind.UNEVEN_BYTES, Kind.AMPLIFICATION,
 })  # fmt: skip
+NODE_LOCAL = "node-local-ssd"
 BY_ALL_RANKS: tuple[Method, ...] = ("collective", "independent")
 ABOUT_WRITES = re.compile(r"\bwr(ite|ites|iting|itten|ote)\b")
 
@@ -46,15 +50,22 @@ def with_methods(
 ) -> dict[str, Any]:
     """The report of a trace, with what methods would give. Raises TailraceError where the model is
     of no file system that the run used."""
-    directory = _of_the_run(model, trace, columns)
-    if not any(map(_advises, document["verdict"])):
+    directory, findings = _of_the_run(model, trace, columns), document["verdict"]
+    if not any(_advises_method(each) or _advises_node_local(each) for each in findings):
         return document
     run = Run.of(trace, columns, [model], True, replay.get("eager_limit_bytes"))
-    best = _best(run, model, directory)
-    if best is None:
+    if not run.is_identical:
         return document
-    findings = [_with(each, best, run) if _advises(each) else each for each in document["verdict"]]
-    return document | {"verdict": findings}
+    best = _best(run, model, directory) if any(map(_advises_method, findings)) else None
+    near = _node_local(run, directory) if any(map(_advises_node_local, findings)) else None
+
+    def told(finding: dict[str, Any]) -> dict[str, Any]:
+        advised = best if _advises_method(finding) else near
+        if advised is None or not (_advises_method(finding) or _advises_node_local(finding)):
+            return finding
+        return _with(finding, advised, run)
+
+    return document | {"verdict": [told(each) for each in findings]}
 
 
 def _of_the_run(model: Model, trace: Path, columns: dict[str, Any]) -> Path:
@@ -81,14 +92,24 @@ def _best(run: Run, model: Model, directory: Path) -> Prediction | None:
     all_ways = by_methods([model], {"directory": directory})
     ways = [change for change in all_ways if change.way and change.way.method in BY_ALL_RANKS]
     changes = run.possible(ways)
-    if not changes or not run.is_identical:
+    if not changes:
         return None
     taken = {change.way.words: run.predict(change) for change in changes if change.way}
     words = min(taken, key=lambda way: taken[way].predicted_s)
     return Prediction(f"by {words}", taken[words].predicted_s, taken[words].interval_s)
 
 
-def _advises(finding: dict[str, Any]) -> bool:
+def _node_local(run: Run, directory: Path) -> Prediction:
+    taken = run.predict(Change(target=named(NODE_LOCAL), directory=directory))
+    return Prediction(f"on {NODE_LOCAL}", taken.predicted_s, taken.interval_s)
+
+
+def _advises_node_local(finding: dict[str, Any]) -> bool:
+    is_slow = finding["code"] == Kind.SLOW_FILE_SYSTEM and finding["prediction"] is None
+    return is_slow and "node-local storage" in finding["advice"]
+
+
+def _advises_method(finding: dict[str, Any]) -> bool:
     about_writes = ABOUT_WRITES.search(finding["finding"]) is not None
     return finding["code"] in ADVISE_METHODS and about_writes and finding["prediction"] is None
 

@@ -22,8 +22,8 @@ from tailrace.usage import PAGE, PATH, only_with, replay_options
     "--target",
     type=PATH,
     metavar="MODEL",
-    help="The file system that the runs used, as `tailrace calibrate` found it: findings about"
-    " who writes say what another method would give.",
+    help="The file system that the runs used, as `tailrace calibrate` found it: findings say what"
+    " another method, or node-local storage, would give where they advise it.",
 )
 @click.option(
     "--label",

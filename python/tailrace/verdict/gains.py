@@ -5,6 +5,7 @@ time, writes or reads that are gathered are made as one, and all who waited for 
 |--------------------------------------|-----------------------------------------------------------|
 | sync, locks, look_ups                | without the calls of this kind                            |
 | reopened                             | without opening and closing that file                     |
+| many_files                           | without opening, closing and looking up any file          |
 | redundant_reads of a file that all   | without the reads of all ranks but the one whose reads    |
 | who read it read alike               | took least                                                |
 | small_requests, slow_small_requests  | what each rank writes one behind the other into a file is |
@@ -32,6 +33,7 @@ SPARED: dict[Kind, tuple[str, ...]] = {
     Kind.LOCKS: ("lock",),
     Kind.LOOK_UPS: ("look_up",),
     Kind.REOPENED: ("open", "close"),
+    Kind.MANY_FILES: ("open", "close", "look_up"),
 }
 GATHERED = frozenset({Kind.SMALL_REQUESTS, Kind.SLOW_SMALL_REQUESTS})
 ABOUT_READS = re.compile(r"\b(reads|reading)\b")
