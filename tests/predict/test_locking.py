@@ -76,9 +76,9 @@ def test_a_model_takes_as_much_for_a_write_under_locks(model: Model) -> None:
 
 def test_processes_in_step_write_all_their_parts(tmp_path: Path) -> None:
     probe, number = Probe(tmp_path), 8
-    ways = [(1, True, True), (2, True, True), (2, False, True), (2, False, False)]
-    for place, (count, waits, locks) in enumerate(ways, 1):
-        taken = processes.steps(probe, count, number, SMALL, waits=waits, locks=locks)
+    ways = [(1, True, "lock"), (2, True, "lock"), (2, False, "lock"), (2, False, "write")]
+    for place, (count, waits, does) in enumerate(ways, 1):
+        taken = processes.steps(probe, count, number, SMALL, does, waits=waits)
         assert taken is not None
         assert 0 < taken.time_s <= taken.arrived_s
         assert (tmp_path / f"probe-{place}").stat().st_size == count * number * SMALL

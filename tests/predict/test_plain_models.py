@@ -28,7 +28,8 @@ def awkward(directory: Path, rereads: str) -> dict:
         **costs, **rates, write_behind_bytes="5e5", drains='["close"]', rereads=f'"{rereads}"'
     )
     more = {"scattered_write": 777.7, "sent_write": 1234.5, "sent_scattered_write": 99.9}
-    return load(written(directory, content)).parameters() | more | {"arrival": 31_415.9}
+    arrivals = dict.fromkeys(("arrival", "arrival_beside", "arrival_among"), 31_415.9)
+    return load(written(directory, content)).parameters() | more | arrivals
 
 
 def calls(count: int) -> list[tuple[str, int, int, int]]:

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from tailrace import engine
-from tailrace.calibration import beside
-from tailrace.calibration.probe import MIB, Probe, Sizes
+from tailrace.calibration import among, beside
+from tailrace.calibration.probe import MIB, SMALL, Probe, Sizes
 from tailrace.calibration.waiting import USUAL
 from tailrace.predict import polling as module
 from tailrace.predict.model import Model, Quantity, load
@@ -104,8 +104,10 @@ def test_arrivals_are_found_alone_and_beside() -> None:
     assert calls.arrival.value == pytest.approx(2e-3 - itself)
     assert calls.arrival_beside is not None
     assert calls.arrival_beside.value == pytest.approx(3e-3 - itself)
+    among = fitted(**waits, look_up_after_small_among=4e-3).model.calls.arrival_among
+    assert among is not None and among.value == pytest.approx(4e-3 - itself)
     fit = fitted(**waits)
-    assert fit.model.calls.arrival_beside is None
+    assert fit.model.calls.arrival_beside is None and fit.model.calls.arrival_among is None
     assert any("while ranks keep all other cores" in words for words in fit.unknown)
 
 
@@ -127,6 +129,20 @@ def test_calls_are_measured_beside_all_other_processors(tmp_path: Path, monkeypa
         assert len(os.sched_getaffinity(0)) > 1  # it is bound to one no more
     monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0})
     assert beside.on_a_small_write_beside(Probe(tmp_path), Sizes(MIB, MIB)) == {}
+
+
+def test_calls_are_measured_while_others_wait_for_theirs(tmp_path: Path, monkeypatch: Any) -> None:
+    """Each process writes to a file of its own."""
+    monkeypatch.setattr(among, "is_quiet", lambda: True)
+    for name in USUAL:
+        monkeypatch.setattr(among, "cheapest_that_waits", lambda _, name=name: name)
+        monkeypatch.setattr(among, "several", lambda: 2)
+        samples = among.on_small_writes_of_several(Probe(tmp_path), Sizes(MIB, MIB))
+        assert set(samples) == {f"{name}_after_small_among"} and min(samples.values()) > 0
+        sizes = [path.stat().st_size for path in tmp_path.iterdir() if path.name.count("-") == 2]
+        assert sizes == [among.STEPS * SMALL] * 2
+        for path in tmp_path.iterdir():
+            path.unlink()
 
 
 def test_who_started_them_and_is_killed_leaves_none() -> None:

@@ -72,6 +72,20 @@ impl Extents {
     }
 }
 
+/// Bytes.
+const PAGE: i64 = 4096;
+
+/// The pages that lie there as a whole.
+pub(crate) fn inner(begin: i64, end: i64) -> (i64, i64) {
+    (begin.saturating_add(PAGE - 1).div_euclid(PAGE) * PAGE, end.div_euclid(PAGE) * PAGE)
+}
+
+/// The pages of which anything lies there.
+pub(crate) fn outer(begin: i64, end: i64) -> (i64, i64) {
+    let behind = end.saturating_add(PAGE - 1).div_euclid(PAGE) * PAGE;
+    (begin.div_euclid(PAGE) * PAGE, behind)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

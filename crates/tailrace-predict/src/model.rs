@@ -14,9 +14,9 @@
 use tailrace_replay::Access;
 use tailrace_replay::program::{FileCall, Naming};
 
-use crate::beside::Beside;
+use crate::beside::{Beside, Others};
 use crate::by_file::{ByFile, place};
-use crate::extents::Extents;
+use crate::extents::{Extents, inner, outer};
 use crate::locks::{Locking, Locks, Range, Wish};
 use crate::processors::Processors;
 use crate::replay::{FileSystem, LATEST, Together, rounded};
@@ -50,6 +50,8 @@ pub struct Parameters {
     pub arrival: f64,
     /// … while the ranks of its node keep all processors but its own.
     pub arrival_beside: f64,
+    /// … while other ranks of its node are in file calls, too.
+    pub arrival_among: f64,
     /// Those of each node, where it is known of its ranks that they keep them while they wait.
     pub cores: Option<u32>,
     /// Per byte: into the client's cache, out of it, to the servers, from them.
@@ -95,9 +97,11 @@ impl Parameters {
         self.servers.is_some() || self.link > 0. || self.locks.is_some()
     }
 
-    /// The cores of a node, where who keeps them makes a difference.
-    fn cores_matter(&self) -> Option<u32> {
-        self.cores.filter(|_| (self.arrival_beside - self.arrival).abs() > 0.)
+    /// Whether it makes a difference to arrivals what other ranks do.
+    fn others_matter(&self) -> bool {
+        [self.arrival_beside, self.arrival_among]
+            .iter()
+            .any(|each| (each - self.arrival).abs() > 0.)
     }
 
     fn locks_take_more(&self) -> bool {
@@ -120,20 +124,6 @@ pub enum Rereads {
     Never,
     WhileOpen,
     Always,
-}
-
-/// Bytes.
-const PAGE: i64 = 4096;
-
-/// The pages that lie there as a whole.
-fn inner(begin: i64, end: i64) -> (i64, i64) {
-    (begin.saturating_add(PAGE - 1).div_euclid(PAGE) * PAGE, end.div_euclid(PAGE) * PAGE)
-}
-
-/// The pages of which anything lies there.
-fn outer(begin: i64, end: i64) -> (i64, i64) {
-    let behind = end.saturating_add(PAGE - 1).div_euclid(PAGE) * PAGE;
-    (begin.div_euclid(PAGE) * PAGE, behind)
 }
 
 /// The file system at work.
@@ -232,7 +222,7 @@ impl<'a> Modelled<'a> {
             are_there: Vec::new(),
             writers: Vec::new(),
             unlocked: Vec::new(),
-            beside: parameters.cores_matter().map(|cores| Beside::new(cores, nodes)),
+            beside: parameters.others_matter().then(|| Beside::new(parameters.cores, nodes)),
             worked: 0.,
         }
     }
@@ -426,9 +416,12 @@ impl<'a> Modelled<'a> {
 
     /// What a write takes to arrive that begins then.
     fn arrival(&mut self, node: u32, begin: i64) -> f64 {
-        let are_kept = |beside: &mut Beside| beside.keep_all_others(node, begin);
-        let kept = self.beside.as_mut().is_some_and(are_kept);
-        if kept { self.parameters.arrival_beside } else { self.parameters.arrival }
+        let Parameters { arrival, arrival_beside, arrival_among, .. } = *self.parameters;
+        match self.beside.as_mut().map(|beside| beside.others(node, begin)) {
+            Some(Others::Keep) => arrival_beside,
+            Some(Others::InCalls) => arrival_among,
+            _ => arrival,
+        }
     }
 
     /// What a lock takes more as it follows a write of its rank.

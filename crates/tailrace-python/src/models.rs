@@ -18,7 +18,7 @@ use tailrace_replay::program::{FileCall, Naming};
 /// "arrival" in ns; "copy", "cached", "write" and "read" in ns a byte; "write_behind" in bytes;
 /// "room_by_file" and "end_drains" bool; "drains" and "behind_writes" lists of kinds; "rereads"
 /// "never", "while_open" or "always". They may be left out: "create", "attributes",
-/// "shared_write" and "arrival_beside" in ns; "cores", a number; "stays" bool; "link" in ns a byte; "servers",
+/// "shared_write", "arrival_beside" and "arrival_among" in ns; "cores", a number; "stays" bool; "link" in ns a byte; "servers",
 /// {"count", "stripe_bytes", "stripe_count"}; "bucket" in bytes; "locks", {"granularity": "file", "object" or
 /// bytes, "hand_over" in ns}; "metadata" in ns a call, "lock_after_write" and
 /// "lock_after_write_unwaited" in ns, "whole_pages" bool;
@@ -141,6 +141,8 @@ pub(crate) fn parameters(model: &Bound<'_, PyDict>) -> PyResult<Parameters> {
         shared_write: optional(model, "shared_write", |time| time.extract())?.unwrap_or(0.),
         arrival: number("arrival")?,
         arrival_beside: optional(model, "arrival_beside", |time| time.extract())?
+            .map_or_else(|| number("arrival"), Ok)?,
+        arrival_among: optional(model, "arrival_among", |time| time.extract())?
             .map_or_else(|| number("arrival"), Ok)?,
         cores: optional(model, "cores", |count| count.extract())?,
         copy: number("copy")?,

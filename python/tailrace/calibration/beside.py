@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from itertools import islice, takewhile
 from pathlib import Path
@@ -40,13 +40,13 @@ def on_a_small_write_beside(probe: Probe, sizes: Sizes) -> Samples:
     with polling(others):
         os.sched_setaffinity(0, {own})
         try:
-            name = _cheapest_that_waits(probe)
+            name = cheapest_that_waits(probe)
             return {f"{name}{SUFFIX}": _steady(name, probe)}
         finally:
             os.sched_setaffinity(0, cores)
 
 
-def _cheapest_that_waits(probe: Probe) -> str:
+def cheapest_that_waits(probe: Probe) -> str:
     """By a look at a few calls of each kind: of all, many would take long."""
     few = {}
     for name in reversed(USUAL):
@@ -73,10 +73,6 @@ def by_the_clock(call: Callable[..., Any], *arguments: Any) -> tuple[Any, float]
     begin = perf_counter()
     result = call(*arguments)
     return result, perf_counter() - begin
-
-
-def is_told(rounds: Sequence[Samples]) -> bool:
-    return any(name.endswith(SUFFIX) for samples in rounds for name in samples)
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from statistics import fmean
 from typing import Any
 
 from tailrace.calibration import waiting
+from tailrace.calibration.among import on_small_writes_of_several
 from tailrace.calibration.beside import on_a_small_write_beside
 from tailrace.calibration.locking import writes_under_locks
 from tailrace.calibration.probe import (
@@ -248,5 +249,6 @@ LONG: tuple[Callable[[Probe, Sizes], Samples], ...] = (
     *(partial(waiting.on_own_writes, name) for name in waiting.UNUSUAL),
     waiting.behind_writes,
     on_a_small_write_beside,
+    on_small_writes_of_several,
     short_writes_of_several,
 )

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from tailrace.calibration import beside, short_writes
+from tailrace.calibration import among, beside, short_writes
 from tailrace.calibration.bucket import bucket
 from tailrace.calibration.locking import UNWAITED, are_told, lock_after_write
 from tailrace.calibration.probe import MIB, SMALL, Samples, Sizes
@@ -97,10 +97,11 @@ class Fit:
             self.unknown.append(
                 "what client and servers take of the processors, as others used them"
             )
-        if model.calls.arrival.value > 0 and model.calls.arrival_beside is None:
+        beside_others = (model.calls.arrival_beside, model.calls.arrival_among)
+        if model.calls.arrival.value > 0 and None in beside_others:
             self.unknown.append(
-                "what writes take to arrive while ranks keep all other cores, which is measured"
-                f" where there are 2 to {beside.MOST_POLLING + 1} that nobody uses"
+                "what writes take to arrive while ranks keep all other cores, or wait for theirs;"
+                f" it is measured where there are 2 to {beside.MOST_POLLING + 1} that nobody uses"
             )
         if not short_writes.are_told(rounds):
             self.unknown.append(
@@ -151,7 +152,8 @@ class Fit:
             sent_scattered_write=self._more("scattered_sent", "small_sent"),
             shared_write=short_writes.shared_write(self._rounds, cache.write_behind_bytes.value),
             arrival=self._arrival(cache),
-            arrival_beside=self._arrival_beside(cache),
+            arrival_beside=self._arrival_while(beside.SUFFIX, cache),
+            arrival_among=self._arrival_while(among.SUFFIX, cache),
             open=self._of("open"),
             create=self._of("create"),
             close=self._of("close"),
@@ -246,16 +248,16 @@ class Fit:
         found = [self._beyond_itself(name, "_after_small") for name in _wait_for_small(cache)]
         return max([NOTHING, *found], key=lambda found: found.value)
 
-    def _arrival_beside(self, cache: ClientCache) -> Quantity | None:
-        """The same while ranks keep all other cores, by the kind of call that takes least itself,
+    def _arrival_while(self, suffix: str, cache: ClientCache) -> Quantity | None:
+        """The same while others use the processors, by the kind of call that takes least itself,
         as that takes longer beside them, too; None where it could not be measured."""
-        if not beside.is_told(self._rounds):
+        if not any(name.endswith(suffix) for samples in self._rounds for name in samples):
             return None
         names = _wait_for_small(cache)
-        told = [name for name in names if len(self._values(name + beside.SUFFIX))]
+        told = [name for name in names if len(self._values(name + suffix))]
         if not told:
             return None if names else NOTHING
-        return self._beyond_itself(told[0], beside.SUFFIX)
+        return self._beyond_itself(told[0], suffix)
 
     def _beyond_itself(self, name: str, suffix: str) -> Quantity:
         beyond = [

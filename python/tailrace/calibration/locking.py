@@ -31,7 +31,7 @@ def writes_under_locks(probe: Probe, sizes: Sizes) -> Samples:
     found = {}
     most = several()
     for name, count in dict.fromkeys([(IN_STEP, 1), (IN_STEP, most), (UNWAITED, most)]):
-        taken = steps(probe, count, STEPS, SMALL, waits=name == IN_STEP, locks=True)
+        taken = steps(probe, count, STEPS, SMALL, "lock", waits=name == IN_STEP)
         if taken is not None and (taken.is_quiet or count == 1):
             found[f"{name}{count}"] = taken.time_s / STEPS
     return found

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from statistics import fmean
 from typing import NamedTuple
 
 from tailrace.calibration.probe import Probe
@@ -20,11 +21,12 @@ QUIET_S = 1e-3
 
 
 class Steps(NamedTuple):
-    """What all of them took, and until all that was written had arrived; `is_quiet`: the processes
-    had their processors."""
+    """What all of them took, and until all that was written had arrived; the mean of the calls
+    that followed writes; `is_quiet`: the processes had their processors."""
 
     time_s: float
     arrived_s: float
+    waited_s: float
     is_quiet: bool
 
 
@@ -34,17 +36,18 @@ def several() -> int:
 
 
 def steps(
-    probe: Probe, count: int, number: int, size: int, *, waits: bool, locks: bool
+    probe: Probe, count: int, number: int, size: int, does: str, *, waits: bool = False
 ) -> Steps | None:
-    """So many steps of `count` processes, each of which writes `size` bytes in each, beside those
-    of the others. None where a process failed, or all together take too long."""
+    """So many steps of `count` processes, each of which writes `size` bytes in each; `does` and
+    `waits` are those of the program. None where a process failed, or all together take too
+    long."""
     path = probe.new_path()
     file, _ = probe.create(path)
     os.fsync(file)
     os.close(file)
     with tempfile.TemporaryFile() as shared:
         shared.truncate(8 * count)
-        words = (count, number, size, shared.fileno(), +waits, +locks)
+        words = (count, number, size, shared.fileno(), +waits, does)
         processes = [
             subprocess.Popen(
                 [sys.executable, "-I", PROGRAM, path, str(rank), *map(str, words)],
@@ -65,5 +68,5 @@ def steps(
     if any(process.returncode for process in processes):
         return None
     told = [map(float, answer.split()) for answer in answers]
-    took_s, arrived_s, pauses_s = zip(*told, strict=True)
-    return Steps(max(took_s), max(arrived_s), max(pauses_s) < QUIET_S)
+    took_s, arrived_s, pauses_s, waited_s = zip(*told, strict=True)
+    return Steps(max(took_s), max(arrived_s), fmean(waited_s), max(pauses_s) < QUIET_S)

@@ -11,6 +11,7 @@ import numpy as np
 from tailrace.calibration.probe import Probe, Samples, Sizes
 from tailrace.calibration.processes import several, steps
 from tailrace.calibration.quantities import ENDLESS, quantity
+from tailrace.calibration.working import is_quiet
 from tailrace.predict.model import NOTHING, Quantity
 
 SHORT = 256
@@ -21,9 +22,9 @@ NAME = "shared_write_of_"
 def short_writes_of_several(probe: Probe, sizes: Sizes) -> Samples:
     """What each takes, s, of few and of many; nothing where others use the processors."""
     count, found = several(), {}
-    for number in (FEW, MANY) if count > 1 else ():
-        taken = steps(probe, count, number, SHORT, waits=False, locks=False)
-        if taken is not None and taken.is_quiet:
+    for number in (FEW, MANY) if count > 1 and is_quiet() else ():
+        taken = steps(probe, count, number, SHORT, "write")
+        if taken is not None:
             found[f"{NAME}{number}"] = taken.arrived_s / (number * count)
     return found
 

@@ -90,7 +90,7 @@ def _checked(name: str) -> str:
 PER_CALL_OR_BYTE = (
     "create", "attributes", "cached_read", "scattered_write", "synchronize_clean", "sent_write",
     "sent_scattered_write", "shared_write", "lock_after_write", "lock_after_write_unwaited",
-    "arrival", "arrival_beside", "copy", "cached", "write", "read", "metadata",
+    "arrival", "arrival_beside", "arrival_among", "copy", "cached", "write", "read", "metadata",
 )  # fmt: skip
 NOTHING = Quantity(value=0, low=0, high=0)
 AS_IT_SAYS = Quantity(value=1, low=1, high=1)
@@ -115,6 +115,8 @@ class CallCosts(_Table):
     arrival: Quantity = NOTHING
     # … while ranks keep all processors but the writer's; none: the same.
     arrival_beside: Quantity | None = None
+    # … while writes of other ranks are to arrive; none: the same.
+    arrival_among: Quantity | None = None
     open: Quantity
     # Of an open that makes the file; none: as of one that does not.
     create: Quantity | None = None
@@ -341,6 +343,7 @@ class Model(_Table):
             "shared_write": cost(self.calls.shared_write),
             "arrival": cost(self.calls.arrival),
             "arrival_beside": cost(self.calls.arrival_beside or self.calls.arrival),
+            "arrival_among": cost(self.calls.arrival_among or self.calls.arrival),
             "copy": per_byte(self.bytes_per_s.copy_in),
             "cached": per_byte(self.bytes_per_s.copy_out),
             "write": per_byte(self.bytes_per_s.write),

@@ -22,6 +22,7 @@ const PLAIN: Parameters = Parameters {
     shared_write: 0.,
     arrival: 0.,
     arrival_beside: 0.,
+    arrival_among: 0.,
     cores: None,
     copy: 1.,
     cached: 1.,
@@ -331,8 +332,9 @@ fn what_takes_long_to_arrive_does_not_hold_up_the_next() {
 #[test]
 fn what_is_written_arrives_later_beside_ranks_that_keep_the_other_processors() {
     // Written at 11, sent at 15; a read at the end waits until 100 later and takes 2, or 30 more
-    // beside a rank that computes or waits, on a node of two processors.
-    let far = Parameters { arrival: 100., arrival_beside: 130., ..PLAIN };
+    // beside a rank that computes or waits, on a node of two processors, or 10 beside one that is
+    // in a file call.
+    let far = Parameters { arrival: 100., arrival_beside: 130., arrival_among: 110., ..PLAIN };
     let beside = Parameters { cores: Some(2), ..far };
     let calls = [call(Access::Write, 0, 1), call(Access::Read, 1, 0)];
     let of =
@@ -347,7 +349,7 @@ fn what_is_written_arrives_later_beside_ranks_that_keep_the_other_processors() {
     let mut model = Modelled::new(&beside, &[0, 0], false);
     let long = FileCall { file: 1, ..call(Access::Read, 0, 200) };
     assert_eq!(model.end(1, 0, &long), 410);
-    assert_eq!([model.end(0, 0, &calls[0]), model.end(0, 11, &calls[1])], [11, 117]);
+    assert_eq!([model.end(0, 0, &calls[0]), model.end(0, 11, &calls[1])], [11, 127]);
 }
 
 /// Each rank's one call, all at the same time.
