@@ -24,8 +24,8 @@ from .scores import Pair
 
 def main() -> None:
     chosen = _chosen()
-    cases = [case for case in CASES if chosen.only in case.name]
-    on_nodes = any(case.nodes for case in cases)
+    families = _families(case for case in CASES if chosen.only in case.name)[: chosen.families]
+    on_nodes = any(case.nodes for family in families for case in family)
     beds = machine.beds(chosen.beds, chosen.slow, chosen.far, on_nodes)
     # nodes have /tmp of their own
     with tempfile.TemporaryDirectory(prefix="predictions-", dir=ROOT / "build") as place:
@@ -33,7 +33,6 @@ def main() -> None:
         models = Models(
             chosen.models or folder, chosen.budget, chosen.seed, chosen.oldest_minutes * 60
         )
-        families = _families(cases)[: chosen.families]
         if not families:
             models.of(beds)
         fixed: list[Fixed] = []
