@@ -28,8 +28,8 @@ static bool is_known;
 /* Whether this libc keeps it so: for a place of our own it has to be this function's frame. */
 static __attribute__((constructor, noinline)) void leaving_prepare(void)
 {
-    jmp_buf here;
-    if (_setjmp(here))
+    sigjmp_buf here;
+    if (sigsetjmp(here, 0))
         return;
     uintptr_t stack = stack_of(here), frame = (uintptr_t)__builtin_frame_address(0);
     is_known = stack <= frame && frame - stack < sizeof here + 4096;
