@@ -5,18 +5,14 @@ use hashbrown::HashMap;
 use tailrace_replay::Access;
 use tailrace_replay::program::FileCall;
 
-use crate::merged::follows;
+use crate::merged::{Gathering, follows};
 use crate::replay::{FileSystem, rounded};
 
 /// Another's calls, but what a rank reads of a file one behind the other, up to a size, it reads at
 /// once, until it does something else with the file, or anybody writes to it.
 pub struct Ahead<'a> {
     under: &'a mut dyn FileSystem,
-    size: u64,
-    /// Nanoseconds a byte, out of where it was read to.
-    copy: f64,
-    /// What each read took by itself, as measured: this is saved.
-    call: f64,
+    by: Gathering,
     /// By rank and file.
     read: HashMap<(u32, u32), Read>,
     /// By file: how often it was written to.
@@ -32,8 +28,8 @@ struct Read {
 }
 
 impl<'a> Ahead<'a> {
-    pub fn new(under: &'a mut dyn FileSystem, size: u64, copy: f64, call: f64) -> Self {
-        Self { under, size, copy, call, read: HashMap::new(), written: HashMap::new() }
+    pub fn new(under: &'a mut dyn FileSystem, by: Gathering) -> Self {
+        Self { under, by, read: HashMap::new(), written: HashMap::new() }
     }
 
     fn read(&mut self, rank: u32, now: i64, call: &FileCall) -> i64 {
@@ -41,7 +37,7 @@ impl<'a> Ahead<'a> {
         let before = self.read.get(&(rank, call.file)).filter(|read| {
             read.written == written
                 && follows(&read.last, call)
-                && read.bytes.saturating_add(call.bytes) <= self.size
+                && read.bytes.saturating_add(call.bytes) <= self.by.size
         });
         let bytes = call.bytes + before.map_or(0, |read| read.bytes);
         let is_there = before.is_some();
@@ -49,8 +45,8 @@ impl<'a> Ahead<'a> {
         if !is_there {
             return self.under.end(rank, now, call);
         }
-        let rest = ((call.end - call.begin) as f64 - self.call).max(0.);
-        let now = now + rounded(call.bytes as f64 * self.copy);
+        let rest = ((call.end - call.begin) as f64 - self.by.call).max(0.);
+        let now = now + self.by.copied(call);
         self.under.end(rank, now, &FileCall { begin: now, end: now + rounded(rest), ..*call })
     }
 }
@@ -86,7 +82,7 @@ mod tests {
 
     fn times(size: u64, by_itself: f64, calls: &[(u32, FileCall)]) -> Vec<i64> {
         let mut measured = Scaled::all(1.);
-        let mut files = Ahead::new(&mut measured, size, 0.1, by_itself);
+        let mut files = Ahead::new(&mut measured, Gathering { size, copy: 0.1, call: by_itself });
         calls.iter().map(|(rank, call)| files.end(*rank, 1000, call) - 1000).collect()
     }
 

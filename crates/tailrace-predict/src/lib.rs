@@ -33,7 +33,7 @@ pub use ahead::Ahead;
 pub use beyond::{Beyond, Kept};
 pub use files::{Moved, Overlapped, Scaled, Spared};
 pub use locks::{Granularity, Locks};
-pub use merged::{Merged, are_apart, by_itself};
+pub use merged::{Gathering, Merged, are_apart, by_itself};
 pub use methods::{Asked, Outputs, Rebuilt, Told};
 pub use model::{Modelled, Parameters, Rereads};
 pub use processors::Processors;

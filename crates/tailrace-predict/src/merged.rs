@@ -58,15 +58,29 @@ fn medians(moves: &[(u64, i64)]) -> (f64, f64) {
     (moves[moves.len() / 2].0 as f64, times[times.len() / 2] as f64)
 }
 
+/// How calls that follow one another become one.
+#[derive(Clone, Copy, Debug)]
+pub struct Gathering {
+    /// So many bytes at most.
+    pub size: u64,
+    /// Nanoseconds a byte, to and from where it is gathered.
+    pub copy: f64,
+    /// What each call took by itself, as measured: this is saved.
+    pub call: f64,
+}
+
+impl Gathering {
+    /// What copying takes the call's bytes.
+    pub(crate) fn copied(&self, call: &FileCall) -> i64 {
+        rounded(call.bytes as f64 * self.copy)
+    }
+}
+
 /// Another's calls, but each rank gathers what it writes one behind the other into a file, up to a
 /// size, until it does something else with the file, or ends.
 pub struct Merged<'a> {
     under: &'a mut dyn FileSystem,
-    size: u64,
-    /// Nanoseconds a byte, to gather it.
-    copy: f64,
-    /// What each write took by itself, as measured: this is saved.
-    call: f64,
+    by: Gathering,
     gathered: HashMap<(u32, u32), Gathered>,
 }
 
@@ -79,17 +93,17 @@ struct Gathered {
 }
 
 impl<'a> Merged<'a> {
-    pub fn new(under: &'a mut dyn FileSystem, size: u64, copy: f64, call: f64) -> Self {
-        Self { under, size, copy, call, gathered: HashMap::new() }
+    pub fn new(under: &'a mut dyn FileSystem, by: Gathering) -> Self {
+        Self { under, by, gathered: HashMap::new() }
     }
 
     fn write(&mut self, rank: u32, now: i64, call: &FileCall) -> i64 {
         let place = (rank, call.file);
-        let copied = rounded(call.bytes as f64 * self.copy);
+        let copied = self.by.copied(call);
         let time = call.end - call.begin;
         if let Some(gathered) = self.gathered.get_mut(&place)
             && follows(&gathered.write, call)
-            && gathered.write.bytes.saturating_add(call.bytes) <= self.size
+            && gathered.write.bytes.saturating_add(call.bytes) <= self.by.size
         {
             gathered.write.bytes += call.bytes;
             gathered.calls += 1;
@@ -97,7 +111,7 @@ impl<'a> Merged<'a> {
             return now + copied;
         }
         let now = self.flush(rank, now, call.file);
-        if call.bytes >= self.size {
+        if call.bytes >= self.by.size {
             return self.under.end(rank, now, call);
         }
         self.gathered.insert(place, Gathered { write: *call, calls: 1, time });
@@ -109,7 +123,7 @@ impl<'a> Merged<'a> {
         let Some(Gathered { write, calls, time }) = self.gathered.remove(&(rank, file)) else {
             return now;
         };
-        let saved = (calls - 1) as f64 * self.call;
+        let saved = (calls - 1) as f64 * self.by.call;
         // at best the many take what one of them took
         let measured = rounded((time as f64 - saved).max(time as f64 / calls as f64));
         let write = FileCall { begin: now, end: now + measured, ..write };
@@ -155,7 +169,7 @@ mod tests {
 
     fn ends(size: u64, by_itself: f64, calls: &[FileCall]) -> Vec<i64> {
         let mut measured = Scaled::all(1.);
-        let mut files = Merged::new(&mut measured, size, 0.1, by_itself);
+        let mut files = Merged::new(&mut measured, Gathering { size, copy: 0.1, call: by_itself });
         let mut now = 0;
         let mut end = |call| {
             now = files.end(0, now, call);

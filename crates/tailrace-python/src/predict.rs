@@ -9,8 +9,8 @@ use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use tailrace_predict::simulate::Network;
 use tailrace_predict::{
-    Ahead, Asked, Beyond, FileSystem, Kept, Merged, Modelled, Moved, Outputs, Overlapped, Pace,
-    Rebuilt, Renamed, Scaled, Spared, Staged, Steps,
+    Ahead, Asked, Beyond, FileSystem, Gathering, Kept, Merged, Modelled, Moved, Outputs,
+    Overlapped, Pace, Rebuilt, Renamed, Scaled, Spared, Staged, Steps,
 };
 use tailrace_replay::Access;
 use tailrace_replay::program::FileCall;
@@ -268,12 +268,12 @@ impl RunSteps {
             }
             let mut gathers;
             if let Some((size, copy, call)) = merged {
-                gathers = Merged::new(under, size, copy, call);
+                gathers = Merged::new(under, Gathering { size, copy, call });
                 under = &mut gathers;
             }
             let mut reads_ahead;
             if let Some((size, copy, call)) = ahead {
-                reads_ahead = Ahead::new(under, size, copy, call);
+                reads_ahead = Ahead::new(under, Gathering { size, copy, call });
                 under = &mut reads_ahead;
             }
             let mut beside;
