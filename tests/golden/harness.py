@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.conftest import Mpi
 from tests.golden.cases import Case
@@ -115,6 +117,27 @@ def find_trace(directory: Path, said: str = "") -> Path:
     traces = list(directory.rglob("*.tailrace"))
     assert len(traces) == 1, f"{len(traces)} traces in {directory}. {said}"
     return traces[0]
+
+
+def columns_of(
+    mpi: Mpi, tailrace: Sequence[str], name: str, ranks: int, folder: Path
+) -> dict[str, Any]:
+    """Of a run of the program NAME.c beside this file, which is started in `folder`."""
+    from tailrace import engine
+
+    command = [mpi.mpicc, "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror"]
+    program = compile_program(command, [HERE / f"{name}.c"], folder / name)
+    directory = folder / "run"
+    done = subprocess.run(
+        [*tailrace, "run", "--no-report", "-o", str(directory), "--", *mpi.launch(ranks, program)],
+        cwd=folder,
+        env=mpi.variables(),
+        capture_output=True,
+        text=True,
+        timeout=SECONDS_MAX,
+    )
+    assert done.returncode == 0, done.stderr
+    return engine.analyze(find_trace(directory, done.stderr))
 
 
 def run_case(

@@ -3,8 +3,6 @@ computed."""
 
 from __future__ import annotations
 
-import subprocess
-
 import pytest
 
 from tests.golden import harness
@@ -17,21 +15,7 @@ pytestmark = pytest.mark.measured("how long ranks computed and waited")
 def test_a_call_that_is_left_by_a_jump_ends_there(mpi, tailrace, tmp_path):
     """Rank 0 computes 3 times 100 ms, and waits 150 for a lock before it leaves; rank 1 computes
     for 450 ms. If the calls went on until the next ones, rank 0 would compute for 100 ms alone."""
-    from tailrace import engine
-
-    command = [mpi.mpicc, "-std=gnu11", "-O1", "-Wall", "-Wextra", "-Werror"]
-    program = harness.compile_program(command, [harness.HERE / "left.c"], tmp_path / "left")
-    directory = tmp_path / "run"
-    done = subprocess.run(
-        [*tailrace, "run", "--no-report", "-o", str(directory), "--", *mpi.launch(2, program)],
-        cwd=tmp_path,
-        env=mpi.variables(),
-        capture_output=True,
-        text=True,
-        timeout=harness.SECONDS_MAX,
-    )
-    assert done.returncode == 0, done.stderr
-    columns = engine.analyze(harness.find_trace(directory, done.stderr))
+    columns = harness.columns_of(mpi, tailrace, "left", 2, tmp_path)
     seconds = {
         name: [int(each) / 1e9 for each in columns["rank"][f"{name}_ns"]]
         for name in ("useful", "io", "mpi")
