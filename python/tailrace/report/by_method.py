@@ -60,10 +60,9 @@ def with_methods(
     near = _node_local(run, directory) if any(map(_advises_node_local, findings)) else None
 
     def told(finding: dict[str, Any]) -> dict[str, Any]:
-        advised = best if _advises_method(finding) else near
-        if advised is None or not (_advises_method(finding) or _advises_node_local(finding)):
-            return finding
-        return _with(finding, advised, run)
+        by_method = best if _advises_method(finding) else None
+        advised = near if _advises_node_local(finding) else by_method
+        return finding if advised is None else _with(finding, advised, run)
 
     return document | {"verdict": [told(each) for each in findings]}
 
