@@ -7,7 +7,8 @@ time, writes or reads that are gathered are made as one, and all who waited for 
 | reopened                             | without opening and closing that file                     |
 | many_files                           | without opening, closing and looking up any file          |
 | redundant_reads of a file that all   | without the reads of all ranks but the one whose reads    |
-| who read it read alike               | took least                                                |
+| who read it read alike               | took least: these as long, or, where ranks shared the way |
+|                                      | to the file, in a part of that for each who read          |
 | small_requests, slow_small_requests  | what each rank writes one behind the other into a file is |
 |                                      | gathered, or reads, whichever the finding speaks of,      |
 |                                      | where that is expected to save a notable share            |
@@ -36,6 +37,7 @@ SPARED: dict[Kind, tuple[str, ...]] = {
     Kind.MANY_FILES: ("open", "close", "look_up"),
 }
 GATHERED = frozenset({Kind.SMALL_REQUESTS, Kind.SLOW_SMALL_REQUESTS})
+TAKEN_AGAIN = GATHERED | {*SPARED, Kind.REDUNDANT_READS}
 ABOUT_READS = re.compile(r"\b(reads|reading)\b")
 # What `replay` calls it.
 TAKEN_AS = {"write": "merged", "read": "ahead"}
@@ -46,7 +48,7 @@ NOTABLE_SHARE = 0.02
 def with_prediction(evidence: Evidence, finding: Finding) -> Finding:
     """The finding, with what its advice would give where that can be said, beside what an ideal
     would at most."""
-    if finding.code not in {*SPARED, *GATHERED, Kind.REDUNDANT_READS}:
+    if finding.code not in TAKEN_AGAIN:
         return finding
     steps = steps_of(evidence)
     prediction = None if steps is None else _predicted(steps, evidence, finding)
@@ -72,7 +74,8 @@ def _predicted(steps: Any, evidence: Evidence, finding: Finding) -> Prediction |
 
 
 def _read_once(steps: Any, evidence: Evidence, finding: Finding) -> Prediction | None:
-    """At best: what one rank reads all have, as soon as they go on to read it."""
+    """What one rank reads all have, as soon as they go on to read it. Whether it reads more quickly
+    where the others do not is not in the trace: that is the interval, and the middle is said."""
     paths = [printable(path) for path in evidence.files["path"]]
     if finding.file not in paths or not steps.files_below(finding.file):
         return None
@@ -80,10 +83,15 @@ def _read_once(steps: Any, evidence: Evidence, finding: Finding) -> Prediction |
     readers = readers_of_the_same(evidence, paths.index(finding.file))
     if not readers:
         return None
-    by = int(table["rank"][min(readers, key=lambda row: int(table["read_ns"][row]))])
-    runtime_s = to_seconds(steps.replay(spared=(["read"], finding.file, by))["runtime_ns"])
+
+    def runtime_s(by: int | None) -> float:
+        return to_seconds(steps.replay(spared=(["read"], finding.file, by))["runtime_ns"])
+
+    fastest = min(readers, key=lambda row: int(table["read_ns"][row]))
+    by_one_s, by_none_s = runtime_s(int(table["rank"][fastest])), runtime_s(None)
+    shared_s = by_none_s + (by_one_s - by_none_s) / len(readers)
     change = "with these bytes read by one rank for all"
-    return Prediction(change, runtime_s, (runtime_s, runtime_s))
+    return Prediction(change, (shared_s + by_one_s) / 2, (shared_s, by_one_s))
 
 
 def _spared(steps: Any, finding: Finding) -> Prediction | None:
