@@ -1,5 +1,7 @@
 //! What a run takes by another method, by arithmetic.
 
+#[path = "methods/blocks.rs"]
+mod blocks;
 #[path = "../../tailrace-replay/tests/common/mod.rs"]
 mod common;
 #[path = "methods/kept.rs"]

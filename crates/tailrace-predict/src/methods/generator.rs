@@ -9,6 +9,7 @@ use tailrace_replay::Access;
 use tailrace_replay::program::{FileCall, Naming};
 
 use super::Asked;
+use super::blocks::Blocks;
 use super::families::Families;
 use super::inserts::Inserts;
 use super::kept::{Emptied, Kept};
@@ -16,9 +17,10 @@ use super::layout::{self, bytes_of, data_of};
 use super::libraries::Keeps;
 use super::shares::Contribution;
 use super::stretches::Piece;
+use super::targets::Targets;
 use super::units::{Unit, in_one};
 use crate::simulate::Method;
-use crate::simulate::groups::split;
+use crate::simulate::groups::even;
 use crate::simulate::phase::{Cursor, Ends, Pieces, Places, round};
 use crate::steps::{Awaited, MomentId, Step, Steps};
 
@@ -26,14 +28,6 @@ use crate::steps::{Awaited, MomentId, Step, Steps};
 const PLACES_BYTES: i64 = 16;
 /// Defaults of ROMIO's collective buffer and of an aggregating writer's.
 const BUFFER_BYTES: i64 = 16 << 20;
-
-/// Which file a rank writes to.
-#[derive(Debug, Default)]
-pub(super) struct Targets {
-    pub of: HashMap<(u32, u32), u32>,
-    /// Files that the trace does not have: the file that each is in place of, and its rank.
-    pub more: Vec<(u32, u32)>,
-}
 
 /// How sure the data's distribution is, in bytes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -51,10 +45,10 @@ pub struct Told {
 pub(super) struct Generator<'a> {
     asked: &'a Asked,
     families: &'a Families,
+    blocks: &'a Blocks,
     nodes: &'a [u32],
     /// By rank.
     emptied: &'a [Emptied],
-    files: u32,
     pub steps: &'a mut Steps,
     /// By rank.
     pub inserts: Vec<Inserts>,
@@ -71,7 +65,7 @@ pub(super) struct Generator<'a> {
 impl<'a> Generator<'a> {
     pub(super) fn new(
         asked: &'a Asked,
-        families: &'a Families,
+        (families, blocks): (&'a Families, &'a Blocks),
         (nodes, emptied): (&'a [u32], &'a [Emptied]),
         files: u32,
         steps: &'a mut Steps,
@@ -79,12 +73,12 @@ impl<'a> Generator<'a> {
         Self {
             asked,
             families,
+            blocks,
             nodes,
             emptied,
-            files,
             inserts: steps.ranks.iter().map(|_| Inserts::default()).collect(),
             steps,
-            targets: Targets::default(),
+            targets: Targets::beyond(files),
             openers: vec![BTreeSet::new(); families.list.len()],
             told: Told::default(),
             ends: Ends::default(),
@@ -409,10 +403,14 @@ impl<'a> Generator<'a> {
     ) {
         let file = self.target(family, rank);
         self.openers[family as usize].insert(rank);
+        let (pieces, looks) = match self.asked.method {
+            None | Some(Method::Serial | Method::FilePerRank) => self.blocks.cut(family, pieces),
+            _ => (pieces.into(), false),
+        };
         let mut cursor = Cursor::default();
         loop {
             let end = self.ends.of(file);
-            let (access, places) = (Access::Write, Places::Listed(pieces));
+            let (access, places) = (Access::Write, Places::Listed(&pieces));
             let pieces = Pieces { access, file, places, is_sieved, is_part, most: 1, end };
             let Some(burst) = pieces.next(&mut cursor) else { return };
             self.ends.follow(&burst);
@@ -421,24 +419,16 @@ impl<'a> Generator<'a> {
             let (begin, end, after_wait) = (0, 0, false);
             let call = FileCall { begin, end, access, naming, file, bytes, offset, after_wait };
             self.call(rank, call);
+            if looks {
+                self.call(rank, FileCall { access: Access::Read, bytes: 0, ..call });
+            }
         }
     }
 
     /// The file that the rank writes to.
     pub(super) fn target(&mut self, family: u32, rank: u32) -> u32 {
-        let known = &self.families.list[family as usize];
-        let (first, shared) = known.files[0];
-        if self.asked.method != Some(Method::FilePerRank) || (!known.is_split && rank == first) {
-            return shared;
-        }
-        if let Some((_, own)) = known.files.iter().find(|(of, _)| known.is_split && *of == rank) {
-            return *own;
-        }
-        let Targets { of, more } = &mut self.targets;
-        *of.entry((family, rank)).or_insert_with(|| {
-            more.push((shared, rank));
-            self.files + more.len() as u32 - 1
-        })
+        let is_split = self.asked.method == Some(Method::FilePerRank);
+        self.targets.file(&self.families.list[family as usize], (family, rank), is_split)
     }
 
     fn call(&mut self, rank: u32, call: FileCall) {
@@ -490,11 +480,4 @@ pub(super) fn file_step(steps: &mut Steps, rank: u32, call: FileCall) -> Step {
     let calls = &mut steps.ranks[rank as usize].calls;
     calls.push(call);
     Step::File { call: calls.len() as u32 - 1 }
-}
-
-fn even(ranks: &[u32], groups: u32) -> Vec<Vec<u32>> {
-    let mut firsts = Vec::new();
-    split(0, ranks.len() as u32, groups, &mut firsts);
-    let ends = firsts.iter().skip(1).copied().chain([ranks.len() as u32]);
-    firsts.iter().zip(ends).map(|(a, b)| ranks[*a as usize..b as usize].to_vec()).collect()
 }

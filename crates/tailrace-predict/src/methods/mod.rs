@@ -14,11 +14,12 @@
 //! # What becomes of it
 //!
 //! In a phase the rank's waits, its time in MPI and the unit's file calls go, and what the method
-//! makes of the unit follows ([`generator`]); what a library would keep of it ([`libraries`]) goes
-//! when it would ([`kept`]). Whoever writes then opens and closes the file, and nobody else does
+//! makes of the unit follows ([`generator`]), in the blocks in which a library would write it
+//! ([`blocks`]); what a library would keep of it ([`libraries`]) goes when it would ([`kept`]). Whoever writes then opens and closes the file, and nobody else does
 //! ([`rewriting`]). All else stays: computing, other messages, other files, what is read, and calls
 //! on a file that move no data and are made by a rank that still writes.
 
+mod blocks;
 mod families;
 mod generator;
 mod inserts;
@@ -29,6 +30,7 @@ mod notes;
 mod rewriting;
 mod shares;
 mod stretches;
+mod targets;
 mod units;
 mod variables;
 
@@ -45,6 +47,7 @@ use crate::renamed::renamed;
 use crate::replay;
 use crate::simulate::{Method, Network};
 use crate::steps::{RankSteps, Steps};
+use blocks::Blocks;
 use families::Families;
 use generator::Generator;
 use kept::Emptied;
@@ -73,6 +76,7 @@ pub struct Asked {
 pub struct Outputs {
     families: Families,
     units: Vec<Unit>,
+    blocks: Blocks,
     begins: Vec<Vec<i64>>,
     /// By rank: the numbers of its file calls that move no data.
     others: Vec<Vec<u32>>,
@@ -107,7 +111,10 @@ impl Outputs {
         let of_rank = |(rank, notes): (u32, &Vec<notes::Note>)| {
             stretches::stretches(rank, notes, &steps.ranks[rank as usize].calls, &families)
         };
-        let stretches = (0..notes.len() as u32).into_par_iter().zip(&notes).map(of_rank).collect();
+        let stretches: Vec<_> =
+            (0..notes.len() as u32).into_par_iter().zip(&notes).map(of_rank).collect();
+        let calls: Vec<_> = steps.ranks.iter().map(|rank| rank.calls.as_slice()).collect();
+        let blocks = Blocks::of(&stretches, &calls, &families);
         let units = units::units(&notes, stretches, &families);
         let others = steps.ranks.iter().map(|rank| rewriting::others(&rank.calls)).collect();
         let meetings: Vec<_> = notes.iter().map(|notes| meetings(notes, &families)).collect();
@@ -118,7 +125,7 @@ impl Outputs {
         let flushes = steps.ranks.iter().zip(&notes).map(of_rank).collect();
         let begins = replay::begins(steps, &mut Scaled::all(1.));
         let renamed = renamed(trace.tables(), steps);
-        Ok(Self { families, units, begins, others, meetings, emptied, flushes, renamed })
+        Ok(Self { families, units, blocks, begins, others, meetings, emptied, flushes, renamed })
     }
 
     /// The steps with another method for all files that `moves` says. None where ranks would then
@@ -137,7 +144,8 @@ impl Outputs {
         let changed = self.changed(moves);
         let count = files.len() as u32;
         let places = (nodes, self.emptied.as_slice());
-        let mut generator = Generator::new(asked, &self.families, places, count, &mut steps);
+        let known = (&self.families, &self.blocks);
+        let mut generator = Generator::new(asked, known, places, count, &mut steps);
         for unit in &self.units {
             if changed[unit.family as usize] && generator.keeps(unit) {
                 generator.keep(unit);

@@ -10,7 +10,8 @@ use super::notes::{Note, What};
 /// Offset and bytes.
 pub(super) type Piece = (i64, i64);
 
-/// One write, or one call of MPI-IO with the file calls in it.
+/// One write, and looks in the file that find nothing behind it; or one call of MPI-IO with the
+/// file calls in it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Part {
     pub begin: i64,
@@ -22,6 +23,17 @@ pub(super) struct Part {
     pub bytes: i64,
     /// What a library would keep of it.
     pub keeps: Keeps,
+}
+
+impl Part {
+    /// Whether its rank then looked for something in the file where nothing was.
+    pub(super) fn looks(&self, calls: &[FileCall]) -> bool {
+        self.calls.iter().any(|number| is_look(&calls[*number as usize]))
+    }
+}
+
+fn is_look(call: &FileCall) -> bool {
+    call.access == Access::Read && call.bytes == 0
 }
 
 /// Writes of a rank into one family of files, one after another.
@@ -161,6 +173,13 @@ impl Builder<'_> {
             return;
         }
         let family = self.families.find(call.file);
+        if is_look(call)
+            && self.is_open
+            && let Some(last) = self.done.last_mut().filter(|last| Some(last.family) == family)
+        {
+            last.parts.last_mut().into_iter().for_each(|part| part.calls.push(number));
+            return;
+        }
         if let (Some(piece), Some(family)) = (piece, family) {
             let FileCall { begin, end, .. } = *call;
             let (calls, pieces) = (vec![number], vec![piece]);

@@ -43,7 +43,7 @@ impl Groups {
 }
 
 /// Even groups of consecutive ranks, as many as it is to have writers.
-pub(crate) fn split(begin: u32, ranks: u32, writers: u32, firsts: &mut Vec<u32>) {
+fn split(begin: u32, ranks: u32, writers: u32, firsts: &mut Vec<u32>) {
     let groups = u64::from(writers.clamp(1, ranks));
     let group = |rank: u32| u64::from(rank) * groups / u64::from(ranks);
     let mut last = None;
@@ -53,6 +53,14 @@ pub(crate) fn split(begin: u32, ranks: u32, writers: u32, firsts: &mut Vec<u32>)
             firsts.push(begin + rank);
         }
     }
+}
+
+/// The ranks in such groups.
+pub(crate) fn even(ranks: &[u32], groups: u32) -> Vec<Vec<u32>> {
+    let mut firsts = Vec::new();
+    split(0, ranks.len() as u32, groups, &mut firsts);
+    let ends = firsts.iter().skip(1).copied().chain([ranks.len() as u32]);
+    firsts.iter().zip(ends).map(|(a, b)| ranks[*a as usize..b as usize].to_vec()).collect()
 }
 
 /// One a node, but no more than were asked for.
