@@ -15,7 +15,7 @@ from tailrace.calibration.working import is_quiet
 from tailrace.predict.model import NOTHING, Quantity
 
 SHORT = 256
-FEW, MANY = 64, 512
+FEW, MANY = 64, 1024
 NAME = "shared_write_of_"
 
 
@@ -35,8 +35,8 @@ def are_told(rounds: Sequence[Samples]) -> bool:
 
 
 def shared_write(rounds: Sequence[Samples], room_bytes: float) -> Quantity:
-    """What each of many takes. Where each takes longer the more are on their way, it may be as much
-    as it would be if all of the client's room were full of them."""
+    """What each of many takes. Where each takes longer the more are on their way, in any round, it may
+    be as much as it would be if all of the client's room were full of them."""
     few, many = (
         np.asarray([samples[name] for samples in rounds if name in samples])
         for name in (f"{NAME}{FEW}", f"{NAME}{MANY}")
@@ -46,6 +46,6 @@ def shared_write(rounds: Sequence[Samples], room_bytes: float) -> Quantity:
     found = quantity(many)
     if not len(few) or room_bytes >= ENDLESS:
         return found
-    growth = max(found.value - float(np.median(few)), 0.0) / (MANY - FEW)
-    most = found.value + growth * max(room_bytes / (SHORT * several()) - MANY, 0.0)
-    return found.model_copy(update={"high": max(found.high, most)})
+    growth = max(found.high - float(np.median(few)), 0.0) / (MANY - FEW)
+    more = growth * max(room_bytes / (SHORT * several()) - MANY, 0.0)
+    return found.model_copy(update={"high": found.high + more})
