@@ -10,28 +10,70 @@ from tailrace import engine
 from tailrace.calibration import short_writes
 from tailrace.calibration.probe import MIB, Probe, Sizes
 from tailrace.calibration.processes import several
-from tailrace.calibration.quantities import ENDLESS
 from tailrace.predict.model import NOTHING, Quantity, load
 
 from .test_model import toml, written
 
-ROUNDS = [{"shared_write_of_64": 2e-4, "shared_write_of_1024": 3e-4}] * 3
+FEW, MANY = short_writes.FEW, short_writes.MANY
 
 
-def test_each_may_take_as_long_as_with_a_full_client() -> None:
-    """From 64 to 1,024 of each process a write takes 0.1 ms longer, and the client has room for
-    1,504 of each, 480 more. A room without an end says nothing. What one round in three showed may
-    be so."""
-    room = 1504 * short_writes.SHORT * several()
-    found = short_writes.shared_write(ROUNDS, room)
-    assert (found.low, found.value) == pytest.approx((3e-4, 3e-4))
-    assert found.high == pytest.approx(3e-4 + 1e-4 / 960 * 480)
-    assert short_writes.shared_write(ROUNDS, ENDLESS).high == pytest.approx(3e-4)
-    assert short_writes.shared_write([{}], room) == NOTHING
-    even = {"shared_write_of_64": 2e-4, "shared_write_of_1024": 2e-4}
-    found = short_writes.shared_write([even, even, *ROUNDS[:1]], room)
-    assert found.value == pytest.approx(2e-4)
-    assert found.high > 2.5e-4
+def rounds(few_s: float, many_s: float) -> list[dict[str, float]]:
+    return [{f"{short_writes.NAME}{FEW}": few_s, f"{short_writes.NAME}{MANY}": many_s}] * 3
+
+
+def test_each_takes_longer_for_each_that_is_on_its_way() -> None:
+    """All are on their way at once, so that in the mean half of them are found there. A client with
+    room for a quarter of the many finds that much but for the first: 0.25 - 0.25² / 2 of all."""
+    few, many = FEW * several(), MANY * several()
+    shared, queued = short_writes.shared_write(rounds(2e-4, 3e-4), 1e15)
+    assert queued.value == pytest.approx(1e-4 / ((many - few) / 2))
+    assert shared.value == pytest.approx(2e-4 - queued.value * few / 2)
+    room = short_writes.SHORT * many / 4
+    shared, queued = short_writes.shared_write(rounds(2e-4, 3e-4), room)
+    assert queued.value == pytest.approx(1e-4 / (many * (0.25 - 0.25**2 / 2) - few / 2))
+    # what many share takes less each
+    shared, queued = short_writes.shared_write(rounds(3e-4, 2e-4), room)
+    assert (shared.value, queued) == (pytest.approx(2e-4), NOTHING)
+    assert short_writes.shared_write([{}], room) == (NOTHING, NOTHING)
+
+
+def test_what_was_measured_is_what_the_engine_then_takes(tmp_path: Path) -> None:
+    """Two ranks write as many of 256 bytes as were measured, and wait until all have arrived."""
+    shared, queued = short_writes.shared_write(rounds(2e-4, 9e-4), 1e15)
+    # copied in turns
+    rates = {"copy_in": "1e9", "write_rate": "1e9"}
+    model = load(written(tmp_path, toml(**rates, write_behind_bytes="1e10")))
+    more = {"shared_write": shared, "shared_write_queued": queued}
+    calls = model.calls.model_copy(update=more)
+    model = model.model_copy(update={"calls": calls})
+    number, size = MANY * several() // 2, short_writes.SHORT
+    ranks = [
+        [("write", 0, (2 * place + rank) * size, size) for place in range(number)]
+        + [("synchronize", 0, 0, 0)]
+        for rank in range(2)
+    ]
+    end_s = max(engine.model_ends(model.parameters(), [0, 0], ranks)) * 1e-9
+    assert end_s == pytest.approx(9e-4 * 2 * number, rel=0.02)
+
+
+def test_a_client_that_is_slow_with_them_has_room_for_others(tmp_path: Path) -> None:
+    """100 of 256 bytes take 1 ms each on their way and fill a quarter of the room. A write to
+    another file meanwhile returns when it is copied, and one of all the room does not."""
+    rates = {"copy_in": "1e9", "write_rate": "1e9"}
+    model = load(written(tmp_path, toml(**rates, write_behind_bytes="102400")))
+    slow = Quantity(value=1e-3, low=1e-3, high=1e-3)
+    calls = model.calls.model_copy(update={"shared_write": slow})
+    model = model.model_copy(update={"calls": calls})
+
+    def end_s(size: int) -> float:
+        ranks = [
+            [("write", 0, (2 * place + rank) * 256, 256) for place in range(50)] for rank in (0, 1)
+        ]
+        ranks[0].append(("write", 1, 0, size))
+        return engine.model_ends(model.parameters(), [0, 0], ranks)[0] * 1e-9
+
+    assert end_s(1000) < 1e-4
+    assert end_s(102_400) > 0.09
 
 
 def test_the_engine_takes_as_much_where_several_write_to_a_file(tmp_path: Path) -> None:

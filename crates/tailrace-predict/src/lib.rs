@@ -21,6 +21,7 @@ mod merged;
 mod methods;
 pub mod model;
 mod processors;
+mod queued;
 mod renamed;
 mod replay;
 mod servers;

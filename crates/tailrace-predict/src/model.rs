@@ -19,6 +19,7 @@ use crate::by_file::{ByFile, place};
 use crate::extents::{Extents, inner, outer};
 use crate::locks::{Locking, Locks, Range, Wish};
 use crate::processors::Processors;
+use crate::queued::Queued;
 use crate::replay::{FileSystem, LATEST, Together, rounded};
 use crate::servers::{Load, Room, Servers, Ways};
 
@@ -46,6 +47,8 @@ pub struct Parameters {
     pub sent_scattered_write: f64,
     /// … its bytes included, at least, in a file to which several ranks of the node write.
     pub shared_write: f64,
+    /// … and what more for each of these that is on its way.
+    pub shared_write_queued: f64,
     /// What it then takes to arrive; others may be on their way meanwhile.
     pub arrival: f64,
     /// … while the ranks of its node keep all processors but its own.
@@ -195,8 +198,9 @@ struct File {
     /// Where the last write ended, and whose it was.
     next: i64,
     writer: Option<u32>,
-    /// Several ranks write to it.
+    /// Several ranks write to it; and what of that is on its way, where it matters.
     is_shared: bool,
+    queued: Queued,
     /// Something was written since it was synchronised.
     is_dirty: bool,
     /// How often the node's ranks have it open.
@@ -259,8 +263,9 @@ impl<'a> Modelled<'a> {
         let a_call = bytes / together.calls.max(1) as f64;
         let mut request = on_its_way + parameters.more(together);
         if file.is_shared {
-            let least =
-                |calls: f64, bytes: f64| calls * parameters.shared_write - bytes * parameters.write;
+            let before = file.queued.at(now) + (together.calls - 1) as f64 / 2.;
+            let each = parameters.shared_write + parameters.shared_write_queued * before;
+            let least = |calls: f64, bytes: f64| calls * each - bytes * parameters.write;
             on_its_way = on_its_way.max(least(1., a_call));
             request = request.max(least(together.calls as f64, bytes));
         }
@@ -286,22 +291,21 @@ impl<'a> Modelled<'a> {
         let sent = self.there.carry(&load, copied, late);
         file.sent = file.sent.max(sent);
         file.drained = file.drained.max(sent + arrival);
+        if file.is_shared && parameters.shared_write_queued > 0. {
+            file.queued.put(together.calls as f64, file.sent);
+        }
         if let Some(locking) = &mut self.locking {
             locking.come(&range, sent + arrival - now - late);
         }
         let writer = place(&mut self.writers, node);
         writer.sent = writer.sent.max(sent);
         let copied = copied + late;
-        if parameters.are_apart() {
-            let room = if parameters.room_by_file {
-                file.room.get_or_insert_default()
-            } else {
-                &mut writer.room
-            };
-            return room.put(bytes, parameters.write_behind, copied, sent).max(copied);
-        }
-        let ahead = if parameters.room_by_file { file.sent } else { writer.sent };
-        copied.max(ahead - parameters.write_behind * parameters.write)
+        let room = if parameters.room_by_file {
+            file.room.get_or_insert_default()
+        } else {
+            &mut writer.room
+        };
+        room.put(bytes, parameters.write_behind, copied, sent).max(copied)
     }
 
     fn read(&mut self, asked: &Asked<'_>) -> f64 {

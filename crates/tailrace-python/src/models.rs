@@ -18,7 +18,8 @@ use tailrace_replay::program::{FileCall, Naming};
 /// "arrival" in ns; "copy", "cached", "write" and "read" in ns a byte; "write_behind" in bytes;
 /// "room_by_file" and "end_drains" bool; "drains" and "behind_writes" lists of kinds; "rereads"
 /// "never", "while_open" or "always". They may be left out: "create", "attributes",
-/// "shared_write", "arrival_beside" and "arrival_among" in ns; "cores", a number; "stays" bool; "link" in ns a byte; "servers",
+/// "shared_write", "shared_write_queued", "arrival_beside" and "arrival_among" in ns; "cores", a number;
+/// "stays" bool; "link" in ns a byte; "servers",
 /// {"count", "stripe_bytes", "stripe_count"}; "bucket" in bytes; "locks", {"granularity": "file", "object" or
 /// bytes, "hand_over" in ns}; "metadata" in ns a call, "lock_after_write" and
 /// "lock_after_write_unwaited" in ns, "whole_pages" bool;
@@ -139,6 +140,8 @@ pub(crate) fn parameters(model: &Bound<'_, PyDict>) -> PyResult<Parameters> {
         sent_write: number("sent_write")?,
         sent_scattered_write: number("sent_scattered_write")?,
         shared_write: optional(model, "shared_write", |time| time.extract())?.unwrap_or(0.),
+        shared_write_queued: optional(model, "shared_write_queued", |time| time.extract())?
+            .unwrap_or(0.),
         arrival: number("arrival")?,
         arrival_beside: optional(model, "arrival_beside", |time| time.extract())?
             .map_or_else(|| number("arrival"), Ok)?,

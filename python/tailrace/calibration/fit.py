@@ -142,6 +142,8 @@ class Fit:
 
     def _calls(self, cache: ClientCache) -> CallCosts:
         cached_read = self._beyond_bytes("cached_read", "copy_out_rate")
+        room_bytes = cache.write_behind_bytes.value
+        shared_write, queued = short_writes.shared_write(self._rounds, room_bytes)
         return CallCosts(
             # however fast long reads make its bytes look, it takes what one from memory takes
             read=at_least(self._alone("read_call", "read_rate"), cached_read),
@@ -150,7 +152,8 @@ class Fit:
             scattered_write=self._more("scattered_write", "small_write"),
             sent_write=self._beyond_bytes("small_sent", "write_rate"),
             sent_scattered_write=self._more("scattered_sent", "small_sent"),
-            shared_write=short_writes.shared_write(self._rounds, cache.write_behind_bytes.value),
+            shared_write=shared_write,
+            shared_write_queued=queued,
             arrival=self._arrival(cache),
             arrival_beside=self._arrival_while(beside.SUFFIX, cache),
             arrival_among=self._arrival_while(among.SUFFIX, cache),

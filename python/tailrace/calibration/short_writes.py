@@ -10,7 +10,7 @@ import numpy as np
 
 from tailrace.calibration.probe import Probe, Samples, Sizes
 from tailrace.calibration.processes import several, steps
-from tailrace.calibration.quantities import ENDLESS, quantity
+from tailrace.calibration.quantities import quantity
 from tailrace.calibration.working import is_quiet
 from tailrace.predict.model import NOTHING, Quantity
 
@@ -34,18 +34,26 @@ def are_told(rounds: Sequence[Samples]) -> bool:
     return several() == 1 or any(f"{NAME}{MANY}" in samples for samples in rounds)
 
 
-def shared_write(rounds: Sequence[Samples], room_bytes: float) -> Quantity:
-    """What each of many takes. Where each takes longer the more are on their way, in any round, it may
-    be as much as it would be if all of the client's room were full of them."""
-    few, many = (
-        np.asarray([samples[name] for samples in rounds if name in samples])
-        for name in (f"{NAME}{FEW}", f"{NAME}{MANY}")
-    )
-    if not len(many):
-        return NOTHING
-    found = quantity(many)
-    if not len(few) or room_bytes >= ENDLESS:
-        return found
-    growth = max(found.high - float(np.median(few)), 0.0) / (MANY - FEW)
-    more = growth * max(room_bytes / (SHORT * several()) - MANY, 0.0)
-    return found.model_copy(update={"high": found.high + more})
+def shared_write(
+    rounds: Sequence[Samples], room_bytes: float
+) -> tuple[Quantity, Quantity]:
+    """What each takes that finds none on its way, and what it takes more for each that it finds: as
+    long as the client has room all are on their way at once, since its processes only copy. A round
+    in which many take less each than few has no more for those."""
+    pairs = [
+        [samples[f"{NAME}{number}"] for number in (FEW, MANY)]
+        for samples in rounds
+        if f"{NAME}{MANY}" in samples
+    ]
+    if not pairs:
+        return NOTHING, NOTHING
+    few, many = np.asarray(pairs).T
+    found_by_few, found_by_many = (found(number * several(), room_bytes) for number in (FEW, MANY))
+    queued = np.maximum(many - few, 0.0) / max(found_by_many - found_by_few, 1.0)
+    return quantity(np.maximum(many - queued * found_by_many, 0.0)), quantity(queued)
+
+
+def found(number: int, room_bytes: float) -> float:
+    """How many of so many are on their way when one of them begins, in the mean."""
+    at_once = min(float(number), max(room_bytes / SHORT, 1.0))
+    return at_once - at_once**2 / (2 * number)

@@ -89,7 +89,7 @@ def _checked(name: str) -> str:
 # Of a model's parameters: what a file system that is faster does in less time.
 PER_CALL_OR_BYTE = (
     "create", "attributes", "cached_read", "scattered_write", "synchronize_clean", "sent_write",
-    "sent_scattered_write", "shared_write", "lock_after_write", "lock_after_write_unwaited",
+    "sent_scattered_write", "shared_write", "shared_write_queued", "lock_after_write", "lock_after_write_unwaited",
     "arrival", "arrival_beside", "arrival_among", "copy", "cached", "write", "read", "metadata",
 )  # fmt: skip
 NOTHING = Quantity(value=0, low=0, high=0)
@@ -112,6 +112,8 @@ class CallCosts(_Table):
     sent_write: Quantity = NOTHING
     sent_scattered_write: Quantity = NOTHING
     shared_write: Quantity = NOTHING
+    # … more for each of these that is on its way.
+    shared_write_queued: Quantity = NOTHING
     arrival: Quantity = NOTHING
     # … while ranks keep all processors but the writer's; none: the same.
     arrival_beside: Quantity | None = None
@@ -341,6 +343,7 @@ class Model(_Table):
             "sent_write": cost(self.calls.sent_write),
             "sent_scattered_write": cost(self.calls.sent_scattered_write),
             "shared_write": cost(self.calls.shared_write),
+            "shared_write_queued": cost(self.calls.shared_write_queued),
             "arrival": cost(self.calls.arrival),
             "arrival_beside": cost(self.calls.arrival_beside or self.calls.arrival),
             "arrival_among": cost(self.calls.arrival_among or self.calls.arrival),

@@ -20,6 +20,7 @@ const PLAIN: Parameters = Parameters {
     sent_write: 0.,
     sent_scattered_write: 0.,
     shared_write: 0.,
+    shared_write_queued: 0.,
     arrival: 0.,
     arrival_beside: 0.,
     arrival_among: 0.,
@@ -316,6 +317,19 @@ fn writes_of_several_take_as_long_at_least_as_one_by_one() {
     let mut at = |rank, now, call| model.end(rank, now, &call);
     assert_eq!([at(0, 0, calls(0)[0]), at(1, 0, calls(5)[0])], [15, 46]);
     assert_eq!([at(0, 15, calls(0)[1]), at(1, 46, calls(5)[1])], [76, 106]);
+}
+
+#[test]
+fn each_of_several_takes_longer_the_more_are_on_their_way() {
+    // Copied at 11, sent at 15; the other rank's finds none on its way: copied at 26, sent 30 later.
+    // The third begins at 26 and finds that one: 5 more, behind it. At 91 none is left.
+    let shared = Parameters { shared_write: 30., shared_write_queued: 5., ..PLAIN };
+    let mut model = Modelled::new(&shared, &[0, 0], false);
+    let sent = [(0, 0), (15, 1), (26, 2), (91, 3)].map(|(now, place)| {
+        model.end(place as u32 % 2, now, &call(Access::Write, place, 1));
+        model.files.of(0, 0).sent.round() as i64
+    });
+    assert_eq!(sent, [15, 56, 91, 132]);
 }
 
 #[test]
