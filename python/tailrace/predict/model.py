@@ -89,8 +89,9 @@ def _checked(name: str) -> str:
 # Of a model's parameters: what a file system that is faster does in less time.
 PER_CALL_OR_BYTE = (
     "create", "attributes", "cached_read", "scattered_write", "synchronize_clean", "sent_write",
-    "sent_scattered_write", "shared_write", "shared_write_queued", "lock_after_write", "lock_after_write_unwaited",
-    "arrival", "arrival_beside", "arrival_among", "copy", "cached", "write", "read", "metadata",
+    "sent_scattered_write", "shared_write", "shared_write_queued", "lock_after_write",
+    "lock_after_write_unwaited", "arrival", "arrival_beside", "arrival_among", "copy", "cached",
+    "write", "read", "metadata",
 )  # fmt: skip
 NOTHING = Quantity(value=0, low=0, high=0)
 AS_IT_SAYS = Quantity(value=1, low=1, high=1)
