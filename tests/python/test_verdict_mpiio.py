@@ -276,7 +276,7 @@ def test_look_ups_of_mpi_are_not_the_programs_to_spare(function, finding, advise
 
 
 @pytest.mark.parametrize(
-    ("readers", "advised"), [(1, "gather in memory"), (2, "MPI_File_read_all")]
+    ("readers", "advised"), [(1, "read larger pieces"), (2, "MPI_File_read_all")]
 )
 def test_one_rank_alone_has_no_other_to_read_collectively_with(readers, advised):
     """100,000 reads of 32 B by MPI_File_read, on rank 0 or on all."""

@@ -28,7 +28,7 @@ def test_large_writes_are_in_no_average_with_small_ones():
     [
         (read(SECOND, OUT, 0, 100_000), "400,000 reads that find nothing take", "inotify"),
         (write(SECOND, OUT, 0, 100_000), "400,000 writes of nothing take", "leave out"),
-        (read(SECOND, OUT, 99_999, 100_000), "400,000 small reads of 1 B", "gather in memory"),
+        (read(SECOND, OUT, 99_999, 100_000), "400,000 small reads of 1 B", "read larger pieces"),
         (write(SECOND, OUT, 100_000, 100_000), "400,000 small writes of 1 B", "gather in memory"),
     ],
 )

@@ -204,6 +204,8 @@ ADVICE: dict[str, dict[str, str]] = {
     "metadata": METADATA,
     "small_requests": {
         "": "gather in memory, and write or read once per output",
+        "reads": "read larger pieces, or all of it at once, and take what is needed from memory",
+        "writes": "gather in memory, and write once per output",
         "interleaved": "let collective calls merge them (MPI_File_set_view, MPI_File_write_all or "
         "MPI_File_read_all), or gather in memory",
         "flush": "flush where someone waits for the line, not after every one",
@@ -220,8 +222,9 @@ ADVICE: dict[str, dict[str, str]] = {
         f"fdopen, {_BUFFER}, fprintf",
         "netcdf": "whole slabs per call (nc_put_vara, nc_get_vara), and larger chunks; in classic "
         "files a larger buffer (bufrsizehint of nc__create, nc__open)",
-        "hdf5": "select larger hyperslabs per H5Dwrite or H5Dread; larger chunks, and a cache that "
-        "holds them (H5Pset_chunk_cache), or H5Pset_sieve_buf_size",
+        "hdf5": "select larger hyperslabs per H5Dwrite or H5Dread, or make one dataset of many "
+        "small ones; larger chunks, and a cache that holds them (H5Pset_chunk_cache), or "
+        "H5Pset_sieve_buf_size",
         **OF_SHARED_FILES,
         "mpiio": "use collective calls with a file view: MPI_File_set_view, MPI_File_write_all or "
         "MPI_File_read_all",

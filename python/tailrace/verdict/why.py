@@ -83,6 +83,7 @@ from tailrace.verdict.requests import (
     METADATA_KINDS,
     MOSTLY_EMPTY,
     MOSTLY_SMALL,
+    MOVING_KINDS,
     WAITING_NS,
     Use,
     calls_of,
@@ -151,8 +152,10 @@ def what_takes_longest(evidence: Evidence) -> tuple[str, str]:
 
 
 def _advice(evidence: Evidence, cause: Cause) -> str:
-    library = _library(evidence, cause)
-    return advice(cause.code, whose(library, cause.advised), evidence.mpi)
+    known = whose(_library(evidence, cause), cause.advised)
+    if cause.code is Kind.SMALL_REQUESTS and known == "posix":
+        known = KINDS[max(MOVING_KINDS, key=evidence.use.time_ns)][0]
+    return advice(cause.code, known, evidence.mpi)
 
 
 def _library(evidence: Evidence, cause: Cause) -> str:
