@@ -60,7 +60,8 @@ fn ends_with(
     let network = Network { latency: 10., byte: 0.1, eager_limit_bytes: 1000 };
     let method = Some(Method::FilePerRank);
     let (piece_bytes, kept_bytes) = (i64::MAX, 0);
-    let asked = Asked { method, aggregators: None, network, piece_bytes, kept_bytes };
+    let asked =
+        Asked { method, aggregators: None, network, piece_bytes, by_calls: false, kept_bytes };
     let files = &case.trace.tables.files;
     let rebuilt = outputs.by(&asked, &steps, &[0, 0], files, &vec![true; files.len()]).unwrap();
     let beyond = Beyond::of(&steps, of_run, &vec![own; files.len()], waits);

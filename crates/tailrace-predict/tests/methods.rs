@@ -47,7 +47,14 @@ impl FileSystem for Plain {
 fn asked(method: Method) -> Asked {
     let network = Network { latency: 10., byte: 0.1, eager_limit_bytes: 1000 };
     let (piece_bytes, kept_bytes) = (i64::MAX, 16 << 20);
-    Asked { method: Some(method), aggregators: None, network, piece_bytes, kept_bytes }
+    Asked {
+        method: Some(method),
+        aggregators: None,
+        network,
+        piece_bytes,
+        by_calls: false,
+        kept_bytes,
+    }
 }
 
 fn rebuilt(text: &str, asked: &Asked) -> Option<Rebuilt> {
@@ -194,8 +201,12 @@ SECOND
 ";
 
 fn independent_calls(second: &str) -> Vec<Vec<(Access, u64)>> {
+    calls_by(second, &asked(Method::Independent))
+}
+
+fn calls_by(second: &str, asked: &Asked) -> Vec<Vec<(Access, u64)>> {
     let text = TOGETHER.replace("SECOND", second);
-    let calls = rebuilt(&text, &asked(Method::Independent)).unwrap().steps.calls_made();
+    let calls = rebuilt(&text, asked).unwrap().steps.calls_made();
     let moving = |call: &&FileCall| call.access.direction().is_some();
     let of = |call: &FileCall| (call.access, call.bytes);
     calls.iter().map(|calls| calls.iter().filter(moving).map(of).collect()).collect()
@@ -221,6 +232,17 @@ fn what_another_wrote_in_a_collective_write_each_writes_itself() {
     let found = independent_calls("1 510 520 plain");
     assert_ne!(found[0], [(Access::Read, 1000), (Access::Write, 1000)]);
     assert!(found[1].iter().any(|(access, _)| *access == Access::Write));
+}
+
+#[test]
+fn what_another_wrote_may_go_by_a_call_for_each_piece() {
+    // Rank 1's 10 bytes lie in pieces of 4 between those of rank 0: by one call ROMIO reads and
+    // writes what is around them.
+    let in_pieces = Asked { piece_bytes: 4, ..asked(Method::Independent) };
+    let one = calls_by("1 510 520 plain", &in_pieces);
+    assert!(one[1].iter().any(|(access, _)| *access == Access::Read), "{one:?}");
+    let each = calls_by("1 510 520 plain", &Asked { by_calls: true, ..in_pieces });
+    assert_eq!(each[1], [4, 4, 2].map(|bytes| (Access::Write, bytes)));
 }
 
 #[test]

@@ -127,7 +127,8 @@ impl RunSteps {
     /// None: as each output was made, but where each rank wrote its own or several wrote for others,
     /// which stay. `latency`, `byte` and `eager_limit_bytes` are those of `simulate`; `aggregators`:
     /// so many ranks write, otherwise one a node; `piece_bytes`: where it is not known which bytes
-    /// of a file are a rank's they lie in pieces of so many, otherwise in one; `kept_bytes`: of a
+    /// of a file are a rank's they lie in pieces of so many, otherwise in one; `by_calls`: each of these
+    /// is written by a call of its own, by independent output; `kept_bytes`: of a
     /// variable in chunks that one rank writes by netCDF-4 so many stay until the file is closed; only
     /// files below `directory` are written by it, where one is given; `ranks_per_node` is that of `replay`.
     ///
@@ -136,7 +137,7 @@ impl RunSteps {
     /// write together, and so stay, "kept_bytes": that stay until the file is closed}; None if ranks would then wait for each other in a circle.
     /// Raises ValueError for steps without `outputs`.
     #[pyo3(signature = (method, *, latency, byte, eager_limit_bytes, aggregators=None,
-                        piece_bytes=None, kept_bytes=0, directory=None, ranks_per_node=None))]
+                        piece_bytes=None, by_calls=false, kept_bytes=0, directory=None, ranks_per_node=None))]
     #[allow(clippy::too_many_arguments)] // keyword arguments of a Python method
     fn by_method<'py>(
         &self,
@@ -147,6 +148,7 @@ impl RunSteps {
         eager_limit_bytes: i64,
         aggregators: Option<u32>,
         piece_bytes: Option<i64>,
+        by_calls: bool,
         kept_bytes: i64,
         directory: Option<PathBuf>,
         ranks_per_node: Option<NonZeroU32>,
@@ -157,7 +159,7 @@ impl RunSteps {
         let network = Network { latency, byte, eager_limit_bytes };
         let piece_bytes = piece_bytes.unwrap_or(i64::MAX).max(1);
         let method = method.map(method_of).transpose()?;
-        let asked = Asked { method, aggregators, network, piece_bytes, kept_bytes };
+        let asked = Asked { method, aggregators, network, piece_bytes, by_calls, kept_bytes };
         let moves = self.are_below(directory.as_deref());
         let nodes = self.nodes_of(ranks_per_node);
         let rebuilt = py.detach(|| outputs.by(&asked, &self.steps, &nodes, &self.files, &moves));

@@ -34,9 +34,7 @@ def are_told(rounds: Sequence[Samples]) -> bool:
     return several() == 1 or any(f"{NAME}{MANY}" in samples for samples in rounds)
 
 
-def shared_write(
-    rounds: Sequence[Samples], room_bytes: float
-) -> tuple[Quantity, Quantity]:
+def shared_write(rounds: Sequence[Samples], room_bytes: float) -> tuple[Quantity, Quantity]:
     """What each takes that finds none on its way, and what it takes more for each that it finds: as
     long as the client has room all are on their way at once, since its processes only copy. A round
     in which many take less each than few has no more for those."""

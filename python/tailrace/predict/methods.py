@@ -66,6 +66,8 @@ class Way:
     aggregators: int | None = None
     # None: where data lie is not known where the trace does not tell it.
     piece: int | None = None
+    # Each piece of which that is not known is written by a call of its own, by independent output.
+    by_calls: bool = False
 
     @property
     def words(self) -> str:
@@ -95,6 +97,11 @@ class Way:
                     "where a rank's part is one piece, MPI-IO leaves each to write its own; either"
                     " may be the slower"
                 )
+        if told and told.unplaced and self.method == "independent":
+            found.append(
+                "each rank writes the pieces of an output by one call of MPI-IO, at worst each by"
+                " a call of its own"
+            )
         if told and told.kept:
             found.append(
                 f"netCDF-4 keeps {byte_count(told.kept)} of these until one rank closes the file:"
@@ -111,8 +118,13 @@ class Way:
 
     def layouts(self, told: Told | None) -> dict[Edge, Way]:
         """Where data may lie other than at the edges of what is open: of a collective write it is
-        not known whether those who write for others are faster than each for itself."""
-        if self.method != "collective" or self.piece is not None or not (told and told.unplaced):
+        not known whether those who write for others are faster than each for itself, and of
+        independent writes how many calls make them."""
+        if not (told and told.unplaced):
+            return {}
+        if self.method == "independent":
+            return {"high": replace(self, by_calls=True)}
+        if self.method != "collective" or self.piece is not None:
             return {}
         return {"low": replace(self, piece=APART), "high": replace(self, piece=IN_ONE)}
 
@@ -224,6 +236,7 @@ class Outputs:
             byte=BYTE_NS[edge],
             eager_limit_bytes=self._eager_limit_bytes,
             piece_bytes=piece,
+            by_calls=way.by_calls,
             kept_bytes=KEPT_BYTES[edge],
             directory=moving.directory,
             ranks_per_node=moving.ranks_per_node,

@@ -168,12 +168,13 @@ impl<'a> Generator<'a> {
         self.write_or_keep(unit, unit.writer, &data_of(unit));
     }
 
-    /// Each rank writes its own pieces.
+    /// Each rank writes its own pieces, those of a unit by one call where nothing else is asked for.
     fn independent(&mut self, unit: &Unit) {
         let is_mpi = self.families.list[unit.family as usize].is_through_mpi;
         for one in unit.contributions.iter().filter(|one| one.bytes > 0) {
+            let is_one_call = !self.asked.by_calls || self.known(unit, one.rank).is_some();
             let pieces = self.placed(unit, one.rank);
-            self.write(unit, one.rank, &pieces, is_mpi);
+            self.write(unit, one.rank, &pieces, is_mpi && is_one_call);
         }
     }
 

@@ -68,6 +68,8 @@ pub struct Asked {
     pub network: Network,
     /// Where it is not known where a rank's data lie in a file: in pieces of so many bytes at most.
     pub piece_bytes: i64,
+    /// Each of these pieces is written by a call of its own, by independent output.
+    pub by_calls: bool,
     /// What netCDF-4 keeps of a variable in chunks that one rank writes.
     pub kept_bytes: i64,
 }
