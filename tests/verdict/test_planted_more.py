@@ -92,7 +92,7 @@ C = {
         2, r"80,000 reads of 512 B on average jump back and forth in table\.dat", "sort"
     ),
     "sought_in_order": Expected(
-        2, r"40,000 small reads of 512 B on average", "gather", ("random_requests",)
+        2, r"40,000 small reads of 512 B on average", "read larger", ("random_requests",)
     ),
     "direct_small": Expected(
         2, r"4,000 (small )?writes of 4\.10 kB|writing (direct|2 files)|as many writes", ""
@@ -113,7 +113,9 @@ C = {
     "read_each_step": Expected(
         2, r"each of 2 ranks reads all 16\.8 MB of forcing\.dat 60\.0 times", "keep in memory"
     ),
-    "headers": Expected(2, r"120,000 small reads of 16 B on average, one every 1\.10 kB", "gather"),
+    "headers": Expected(
+        2, r"120,000 small reads of 16 B on average, one every 1\.10 kB", "read larger"
+    ),
     "placed": Expected(2, r"80,000 seeks of", "pwrite", WRITERS),
     # 2 × 40,000 × 16 B, and 4 KiB at each seek that leaves the buffer, which hardly any does not
     "stream_seeks": Expected(
@@ -206,7 +208,7 @@ PYTHON = {
     "pickle_steps": Expected(1, r"steps\.pickle is opened 3,000 times", "open the file once"),
     "wait_for_file": Expected(1, r"40,\d{3} look-ups of", "inotify"),
     "list_directory": Expected(1, r"[\d,]+ listings of", "list a directory once"),
-    "read_lines_unbuffered": Expected(1, r"30,001 small reads of 1 B on average", "gather"),
+    "read_lines_unbuffered": Expected(1, r"30,001 small reads of 1 B on average", "read larger"),
     "sqlite_rows": Expected(1, r"\d+ fdatasyncs of \S+ \S+ each take", "into one transaction"),
     "sqlite_log": Expected(1, r"40\d fdatasyncs of \S+ \S+ each take", "wal_autocheckpoint"),
     "sqlite_table": Expected(
