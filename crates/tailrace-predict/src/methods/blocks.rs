@@ -5,8 +5,6 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use tailrace_replay::program::FileCall;
-
 use super::families::Families;
 use super::stretches::{Piece, Stretch};
 
@@ -15,21 +13,28 @@ use super::stretches::{Piece, Stretch};
 pub(super) struct Blocks(Vec<Option<i64>>);
 
 impl Blocks {
-    /// Those of a family that is not written through MPI-IO are as large as most of its writes are,
-    /// if a look for the next block follows most of these. `calls`: by rank.
-    pub(super) fn of(stretches: &[Vec<Stretch>], calls: &[&[FileCall]], all: &Families) -> Self {
+    /// They are as large as most of a family's writes are, if a look for the next block follows most
+    /// of these.
+    pub(super) fn of(stretches: &[Vec<Stretch>], all: &Families) -> Self {
         let mut sizes: Vec<BTreeMap<i64, [usize; 2]>> = vec![BTreeMap::new(); all.list.len()];
         for stretch in stretches.iter().flatten() {
-            if all.list[stretch.family as usize].is_through_mpi {
-                continue;
-            }
-            for part in &stretch.parts {
+            let is_mpi = all.list[stretch.family as usize].is_through_mpi;
+            for part in stretch.parts.iter().filter(|_| !is_mpi) {
                 let found = sizes[stretch.family as usize].entry(part.bytes).or_default();
                 found[0] += 1;
-                found[1] += usize::from(part.looks(calls[stretch.rank as usize]));
+                found[1] += usize::from(!part.looks.is_empty());
             }
         }
         Self(sizes.iter().map(usual).collect())
+    }
+
+    /// Where there are none, who looks for something in a file goes on doing so.
+    pub(super) fn leave_other_looks(&self, stretches: &mut [Vec<Stretch>]) {
+        for stretch in stretches.iter_mut().flatten() {
+            if self.0[stretch.family as usize].is_none() {
+                stretch.parts.iter_mut().for_each(|part| part.looks.clear());
+            }
+        }
     }
 
     /// The pieces in blocks, which end at multiples of their size, and whether a look follows each.

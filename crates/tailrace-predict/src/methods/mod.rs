@@ -15,9 +15,10 @@
 //!
 //! In a phase the rank's waits, its time in MPI and the unit's file calls go, and what the method
 //! makes of the unit follows ([`generator`]), in the blocks in which a library would write it
-//! ([`blocks`]); what a library would keep of it ([`libraries`]) goes when it would ([`kept`]). Whoever writes then opens and closes the file, and nobody else does
-//! ([`rewriting`]). All else stays: computing, other messages, other files, what is read, and calls
-//! on a file that move no data and are made by a rank that still writes.
+//! ([`blocks`]); what a library would keep of it ([`libraries`]) goes when it would ([`kept`]).
+//! Whoever writes then opens and closes the file, and nobody else does ([`rewriting`]). All else
+//! stays: computing, other messages, other files, what is read, and calls on a file that move no
+//! data and are made by a rank that still writes.
 
 mod blocks;
 mod families;
@@ -113,10 +114,10 @@ impl Outputs {
         let of_rank = |(rank, notes): (u32, &Vec<notes::Note>)| {
             stretches::stretches(rank, notes, &steps.ranks[rank as usize].calls, &families)
         };
-        let stretches: Vec<_> =
+        let mut stretches: Vec<_> =
             (0..notes.len() as u32).into_par_iter().zip(&notes).map(of_rank).collect();
-        let calls: Vec<_> = steps.ranks.iter().map(|rank| rank.calls.as_slice()).collect();
-        let blocks = Blocks::of(&stretches, &calls, &families);
+        let blocks = Blocks::of(&stretches, &families);
+        blocks.leave_other_looks(&mut stretches);
         let units = units::units(&notes, stretches, &families);
         let others = steps.ranks.iter().map(|rank| rewriting::others(&rank.calls)).collect();
         let meetings: Vec<_> = notes.iter().map(|notes| meetings(notes, &families)).collect();

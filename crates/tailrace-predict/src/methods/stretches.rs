@@ -16,8 +16,9 @@ pub(super) type Piece = (i64, i64);
 pub(super) struct Part {
     pub begin: i64,
     pub end: i64,
-    /// Numbers of the rank's file calls.
+    /// Numbers of the rank's file calls, and of those that look in the file behind it.
     pub calls: Vec<u32>,
+    pub looks: Vec<u32>,
     pub pieces: Vec<Piece>,
     /// Of the rank's data, which need not be what it wrote.
     pub bytes: i64,
@@ -26,14 +27,10 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Whether its rank then looked for something in the file where nothing was.
-    pub(super) fn looks(&self, calls: &[FileCall]) -> bool {
-        self.calls.iter().any(|number| is_look(&calls[*number as usize]))
+    /// All of its file calls.
+    pub(super) fn all_calls(&self) -> impl Iterator<Item = u32> {
+        self.calls.iter().chain(&self.looks).copied()
     }
-}
-
-fn is_look(call: &FileCall) -> bool {
-    call.access == Access::Read && call.bytes == 0
 }
 
 /// Writes of a rank into one family of files, one after another.
@@ -173,18 +170,19 @@ impl Builder<'_> {
             return;
         }
         let family = self.families.find(call.file);
-        if is_look(call)
+        let looks = call.access == Access::Read && call.bytes == 0;
+        if looks
             && self.is_open
             && let Some(last) = self.done.last_mut().filter(|last| Some(last.family) == family)
         {
-            last.parts.last_mut().into_iter().for_each(|part| part.calls.push(number));
+            last.parts.last_mut().into_iter().for_each(|part| part.looks.push(number));
             return;
         }
         if let (Some(piece), Some(family)) = (piece, family) {
             let FileCall { begin, end, .. } = *call;
             let (calls, pieces) = (vec![number], vec![piece]);
-            let keeps = Keeps::Nothing;
-            self.push(family, Part { begin, end, calls, pieces, bytes: piece.1, keeps }, None);
+            let part = Part { begin, end, calls, pieces, bytes: piece.1, ..Part::default() };
+            self.push(family, part, None);
         }
     }
 }

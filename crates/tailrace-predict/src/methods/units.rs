@@ -193,7 +193,7 @@ fn unit(sources: &Sources<'_>, families: &Families, stretches: &[Stretch]) -> Un
         _ => in_one(of_all().collect()),
     };
     let calls = |stretch: &Stretch| {
-        let calls = stretch.parts.iter().flat_map(|part| part.calls.iter().copied());
+        let calls = stretch.parts.iter().flat_map(Part::all_calls);
         (stretch.rank, calls.collect())
     };
     Unit {
