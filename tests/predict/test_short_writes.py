@@ -34,7 +34,8 @@ def test_each_takes_longer_for_each_that_is_on_its_way() -> None:
     # what many share takes less each
     shared, queued = short_writes.shared_write(rounds(3e-4, 2e-4), room)
     assert (shared.value, queued) == (pytest.approx(2e-4), NOTHING)
-    assert short_writes.shared_write([{}], room) == (NOTHING, NOTHING)
+    for lacking in ({}, {f"{short_writes.NAME}{MANY}": 1e-4}):
+        assert short_writes.shared_write([lacking], room) == (NOTHING, NOTHING)
 
 
 def test_what_was_measured_is_what_the_engine_then_takes(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def shared_write(rounds: Sequence[Samples], room_bytes: float) -> tuple[Quantity
     pairs = [
         [samples[f"{NAME}{number}"] for number in (FEW, MANY)]
         for samples in rounds
-        if f"{NAME}{MANY}" in samples
+        if all(f"{NAME}{number}" in samples for number in (FEW, MANY))
     ]
     if not pairs:
         return NOTHING, NOTHING

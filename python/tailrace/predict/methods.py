@@ -66,7 +66,7 @@ class Way:
     aggregators: int | None = None
     # None: where data lie is not known where the trace does not tell it.
     piece: int | None = None
-    # Each piece of which that is not known is written by a call of its own, by independent output.
+    # By independent output each piece is written by a call of its own, where the trace tells none.
     by_calls: bool = False
 
     @property

@@ -85,8 +85,8 @@ fn without_looks_there_are_no_blocks() {
 #[test]
 fn who_looks_once_goes_on_doing_so() {
     // behind one block of four: that is no library's way
-    let once = "0 1270 1350 read bytes=0 file=out\n0 1600 1700 close";
-    let text = serial(false).replace("0 1600 1700 close", once);
+    let look = "0 1270 1350 read bytes=0 file=out\n0 1600 1700 close";
+    let text = serial(false).replace("0 1600 1700 close", look);
     let one = vec![(Some(0), 128)];
     assert_eq!(made(&text, Method::FilePerRank), [(one.clone(), 1), (one, 0)]);
 }
