@@ -172,6 +172,7 @@ def test_the_command_says_what_it_cannot_know(
     assert not any("--piece says it" in sentence for sentence in own["assumes"])
     (pieces,) = asked("--method", "independent")["changes"]
     assert any("--piece says it" in sentence for sentence in pieces["assumes"])
+    assert not any("call of MPI-IO" in sentence for sentence in pieces["assumes"])
     low, high = pieces["interval_s"]
     assert low < pieces["predicted_s"] < high
     (said,) = asked("--method", "independent", "--piece", "1MB")["changes"]
@@ -189,6 +190,24 @@ def test_the_command_says_what_it_cannot_know(
         assert not any("leaves each" in sentence for sentence in change["assumes"])
     found = {change["change"] for change in asked("--all")["changes"]}
     assert {f"{method} output, on slow" for method in METHODS} <= found
+
+
+@pytest.mark.slow
+def test_each_piece_may_be_a_call_of_its_own(
+    traces: Callable[[str, int, str], Traces], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By one call ROMIO writes what lies around the pieces; where a write takes 1 ms, one for each
+    piece takes longer."""
+    run = Run(traces("roms", 2, "mpiio")["collective"], outputs=True)
+    target = load(written(tmp_path, toml(write="1e-3")))
+    found = run.predict(Change(target=target, way=Way("independent")))
+    assert any("call of its own" in sentence for sentence in found.change.assumes)
+    each = run.predict(Change(target=target, way=Way("independent", by_calls=True)))
+    assert not any("call of its own" in sentence for sentence in each.change.assumes)
+    assert found.edges_s[1] == each.edges_s[1] > 2 * found.predicted_s
+    monkeypatch.setattr(Way, "layouts", lambda *_: {})
+    without = run.predict(Change(target=target, way=Way("independent")))
+    assert without.edges_s[1] < each.edges_s[1]
 
 
 @pytest.mark.slow

@@ -15,8 +15,8 @@ PAGES, PAGE = 2000, 8192
 def classic(
     found: int = 0, each_ns: int = MILLISECOND, to: bytes = OUT, write_ns: int = SECOND // 2
 ) -> list[Finding]:
-    """After a second of computing rank 0 writes 2,000 pages in half a second, and reads as often,
-    `found` bytes in all; the other rank computes a second and waits."""
+    """After a second of computing rank 0 writes 2,000 pages, which takes `write_ns`, and reads as
+    often, `found` bytes in all; the other rank computes a second and waits."""
     reading = PAGES * each_ns
     writes = write(write_ns, to, PAGES * PAGE, PAGES)
     rows = [

@@ -241,8 +241,16 @@ fn what_another_wrote_may_go_by_a_call_for_each_piece() {
     let in_pieces = Asked { piece_bytes: 4, ..asked(Method::Independent) };
     let one = calls_by("1 510 520 plain", &in_pieces);
     assert!(one[1].iter().any(|(access, _)| *access == Access::Read), "{one:?}");
-    let each = calls_by("1 510 520 plain", &Asked { by_calls: true, ..in_pieces });
+    let by_calls = Asked { by_calls: true, ..in_pieces };
+    let each = calls_by("1 510 520 plain", &by_calls);
     assert_eq!(each[1], [4, 4, 2].map(|bytes| (Access::Write, bytes)));
+    let text = TOGETHER.replace("SECOND", "1 510 520 plain");
+    let told = [in_pieces, by_calls].map(|asked| rebuilt(&text, &asked).unwrap().told.by_one_call);
+    assert_eq!(told, [20, 0]);
+    // without MPI-IO each piece is a call anyway
+    let posix = Asked { piece_bytes: 500, ..asked(Method::Independent) };
+    let told = rebuilt(SERIAL, &posix).unwrap().told;
+    assert_eq!((told.unplaced, told.by_one_call), (2000, 0));
 }
 
 #[test]

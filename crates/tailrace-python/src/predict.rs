@@ -133,7 +133,8 @@ impl RunSteps {
     /// files below `directory` are written by it, where one is given; `ranks_per_node` is that of `replay`.
     ///
     /// Returns the steps and {"bytes": so many are written by the method, "unplaced_bytes": of which
-    /// it is not known where they lie, "apart_bytes": that several ranks wrote who cannot be told to
+    /// it is not known where they lie, "by_one_call_bytes": of which each rank writes its pieces by one
+    /// call of MPI-IO, "apart_bytes": that several ranks wrote who cannot be told to
     /// write together, and so stay, "kept_bytes": that stay until the file is closed}; None if ranks would then wait for each other in a circle.
     /// Raises ValueError for steps without `outputs`.
     #[pyo3(signature = (method, *, latency, byte, eager_limit_bytes, aggregators=None,
@@ -167,6 +168,7 @@ impl RunSteps {
         let told = PyDict::new(py);
         told.set_item("bytes", rebuilt.told.bytes)?;
         told.set_item("unplaced_bytes", rebuilt.told.unplaced)?;
+        told.set_item("by_one_call_bytes", rebuilt.told.by_one_call)?;
         told.set_item("apart_bytes", rebuilt.told.apart)?;
         told.set_item("kept_bytes", rebuilt.told.kept)?;
         let Rebuilt { steps, files, .. } = rebuilt;

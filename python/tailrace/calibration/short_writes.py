@@ -31,27 +31,33 @@ def short_writes_of_several(probe: Probe, sizes: Sizes) -> Samples:
 
 def are_told(rounds: Sequence[Samples]) -> bool:
     """Whether several had the processors in any round; one has nothing to tell."""
-    return several() == 1 or any(f"{NAME}{MANY}" in samples for samples in rounds)
+    return several() == 1 or bool(_few_and_many(rounds))
 
 
 def shared_write(rounds: Sequence[Samples], room_bytes: float) -> tuple[Quantity, Quantity]:
     """What each takes that finds none on its way, and what it takes more for each that it finds: as
     long as the client has room all are on their way at once, since its processes only copy. A round
     in which many take less each than few has no more for those."""
-    pairs = [
-        [samples[f"{NAME}{number}"] for number in (FEW, MANY)]
-        for samples in rounds
-        if all(f"{NAME}{number}" in samples for number in (FEW, MANY))
-    ]
+    pairs = _few_and_many(rounds)
     if not pairs:
         return NOTHING, NOTHING
     few, many = np.asarray(pairs).T
-    found_by_few, found_by_many = (found(number * several(), room_bytes) for number in (FEW, MANY))
-    queued = np.maximum(many - few, 0.0) / max(found_by_many - found_by_few, 1.0)
-    return quantity(np.maximum(many - queued * found_by_many, 0.0)), quantity(queued)
+    before_few, before_many = (_on_their_way(n * several(), room_bytes) for n in (FEW, MANY))
+    queued = np.maximum(many - few, 0.0) / max(before_many - before_few, 1.0)
+    return quantity(np.maximum(many - queued * before_many, 0.0)), quantity(queued)
 
 
-def found(number: int, room_bytes: float) -> float:
-    """How many of so many are on their way when one of them begins, in the mean."""
+def _few_and_many(rounds: Sequence[Samples]) -> list[list[float]]:
+    """What each takes, of few and of many, in each round that has both."""
+    names = [f"{NAME}{number}" for number in (FEW, MANY)]
+    return [
+        [samples[name] for name in names]
+        for samples in rounds
+        if all(name in samples for name in names)
+    ]
+
+
+def _on_their_way(number: int, room_bytes: float) -> float:
+    """How many of so many are so when one of them begins, in the mean."""
     at_once = min(float(number), max(room_bytes / SHORT, 1.0))
     return at_once - at_once**2 / (2 * number)

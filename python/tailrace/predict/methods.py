@@ -46,6 +46,8 @@ class Told:
     changed: int
     # … of them: it is not known where in the file they lie.
     unplaced: int
+    # … of these: each rank writes its pieces of an output by one call of MPI-IO.
+    by_one_call: int
     # Several ranks wrote them, but cannot be told to do it together.
     apart: int
     # netCDF-4 keeps them until it closes the file, or synchronises it.
@@ -97,7 +99,7 @@ class Way:
                     "where a rank's part is one piece, MPI-IO leaves each to write its own; either"
                     " may be the slower"
                 )
-        if told and told.unplaced and self.method == "independent":
+        if told and told.by_one_call:
             found.append(
                 "each rank writes the pieces of an output by one call of MPI-IO, at worst each by"
                 " a call of its own"
@@ -120,11 +122,9 @@ class Way:
         """Where data may lie other than at the edges of what is open: of a collective write it is
         not known whether those who write for others are faster than each for itself, and of
         independent writes how many calls make them."""
-        if not (told and told.unplaced):
-            return {}
-        if self.method == "independent":
+        if told and told.by_one_call:
             return {"high": replace(self, by_calls=True)}
-        if self.method != "collective" or self.piece is not None:
+        if self.method != "collective" or self.piece is not None or not (told and told.unplaced):
             return {}
         return {"low": replace(self, piece=APART), "high": replace(self, piece=IN_ONE)}
 
@@ -257,6 +257,7 @@ class Outputs:
         return steps, Told(
             changed=told["bytes"],
             unplaced=told["unplaced_bytes"],
+            by_one_call=told["by_one_call_bytes"],
             apart=told["apart_bytes"],
             kept=told["kept_bytes"],
             latency_ns=self._latency_ns,

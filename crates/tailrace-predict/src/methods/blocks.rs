@@ -17,9 +17,9 @@ impl Blocks {
     /// of these.
     pub(super) fn of(stretches: &[Vec<Stretch>], all: &Families) -> Self {
         let mut sizes: Vec<BTreeMap<i64, [usize; 2]>> = vec![BTreeMap::new(); all.list.len()];
-        for stretch in stretches.iter().flatten() {
-            let is_mpi = all.list[stretch.family as usize].is_through_mpi;
-            for part in stretch.parts.iter().filter(|_| !is_mpi) {
+        let is_mpi = |stretch: &&Stretch| all.list[stretch.family as usize].is_through_mpi;
+        for stretch in stretches.iter().flatten().filter(|stretch| !is_mpi(stretch)) {
+            for part in &stretch.parts {
                 let found = sizes[stretch.family as usize].entry(part.bytes).or_default();
                 found[0] += 1;
                 found[1] += usize::from(!part.looks.is_empty());

@@ -36,6 +36,8 @@ pub struct Told {
     pub bytes: i64,
     /// … of them: whose they are is known, but not where they lie in the file.
     pub unplaced: i64,
+    /// … of these: each rank writes its pieces of an output by one call of MPI-IO.
+    pub by_one_call: i64,
     /// Several ranks wrote them, who cannot be told to do it together: they stay as they are.
     pub apart: i64,
     /// A library keeps them until it closes the file, or synchronises it.
@@ -172,9 +174,12 @@ impl<'a> Generator<'a> {
     fn independent(&mut self, unit: &Unit) {
         let is_mpi = self.families.list[unit.family as usize].is_through_mpi;
         for one in unit.contributions.iter().filter(|one| one.bytes > 0) {
-            let is_one_call = !self.asked.by_calls || self.known(unit, one.rank).is_some();
+            let is_open = is_mpi && self.known(unit, one.rank).is_none();
             let pieces = self.placed(unit, one.rank);
-            self.write(unit, one.rank, &pieces, is_mpi && is_one_call);
+            if is_open && pieces.len() > 1 && !self.asked.by_calls {
+                self.told.by_one_call += one.bytes;
+            }
+            self.write(unit, one.rank, &pieces, is_mpi && !(is_open && self.asked.by_calls));
         }
     }
 
