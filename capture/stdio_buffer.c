@@ -292,7 +292,6 @@ void stdio_closed(struct request *request, int error)
 
 /* --- All FILEs --- */
 
-#ifdef __GLIBC__
 typedef struct iterator *position; /* of libio's list of FILEs */
 
 static void add_pending(struct stdio_pending_file *found, unsigned *count, FILE *fp)
@@ -324,12 +323,6 @@ static unsigned find_pending(struct stdio_pending_file found[STDIO_FILES_MAX])
     unlock();
     return count;
 }
-#else
-static unsigned find_pending(struct stdio_pending_file found[STDIO_FILES_MAX])
-{
-    return (void)found, 0;
-}
-#endif
 
 void stdio_all_begin(struct stdio_all *all, enum function function)
 {

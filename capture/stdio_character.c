@@ -106,7 +106,6 @@ GET(getchar_unlocked, (void), (), stdin, false)
 
 /* --- What the inlined putc_unlocked and getc_unlocked call when the buffer is full or empty --- */
 
-#ifdef __GLIBC__
 int __overflow(FILE *, int);
 int __uflow(FILE *);
 
@@ -134,4 +133,3 @@ TAILRACE_EXPORT int __uflow(FILE *fp)
     stdio_got(&request, result >= 0, ERROR_IF(result < 0));
     return result;
 }
-#endif

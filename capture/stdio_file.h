@@ -28,12 +28,8 @@
  * that nobody set. */
 static inline int stdio_descriptor(FILE *fp)
 {
-#ifdef __GLIBC__
     enum { IS_FILE = 0x2000 };
     return LIKELY(fp->_flags & IS_FILE) ? fp->_fileno : -1;
-#else
-    return fileno(fp);
-#endif
 }
 
 static inline uint32_t stdio_file(FILE *fp)
@@ -47,7 +43,6 @@ static inline uint32_t stdio_recorded(FILE *fp)
     return LIKELY(tailrace_recording) ? stdio_file(fp) : 0;
 }
 
-#ifdef __GLIBC__
 /* As glibc's libio.h has them, and gnulib uses them. */
 enum { FLAG_UNBUFFERED = 2, FLAG_EOF = 0x10, FLAG_IN_BACKUP = 0x100, FLAG_APPENDS = 0x1000 };
 
@@ -97,10 +92,16 @@ static inline int64_t stdio_pending(FILE *fp)
     return fp->_IO_write_ptr - fp->_IO_write_base;
 }
 
+/* Whether characters lie in a buffer of their own, which are got first. */
+static inline bool stdio_is_pushed_back(FILE *fp)
+{
+    return fp->_flags & FLAG_IN_BACKUP;
+}
+
 /* Bytes that were read and not got, the characters pushed back included. */
 static inline int64_t stdio_available(FILE *fp)
 {
-    int64_t beside = fp->_flags & FLAG_IN_BACKUP ? fp->_IO_save_end - fp->_IO_save_base : 0;
+    int64_t beside = stdio_is_pushed_back(fp) ? fp->_IO_save_end - fp->_IO_save_base : 0;
     return fp->_IO_read_end - fp->_IO_read_ptr + beside;
 }
 
@@ -118,12 +119,12 @@ static inline const char *stdio_next(FILE *fp)
 /* The end of the last filling, and what comes next of it, under characters pushed back. */
 static inline const char *stdio_filling_end(FILE *fp)
 {
-    return fp->_flags & FLAG_IN_BACKUP ? fp->_IO_save_end : fp->_IO_read_end;
+    return stdio_is_pushed_back(fp) ? fp->_IO_save_end : fp->_IO_read_end;
 }
 
 static inline const char *stdio_filling_next(FILE *fp)
 {
-    return fp->_flags & FLAG_IN_BACKUP ? fp->_IO_save_base : fp->_IO_read_ptr;
+    return stdio_is_pushed_back(fp) ? fp->_IO_save_base : fp->_IO_read_ptr;
 }
 
 /* Its length, right after it. */
@@ -162,41 +163,6 @@ static inline bool stdio_is_alone(void)
 {
     return &__libc_single_threaded && __libc_single_threaded;
 }
-#else
-/* Nothing is known of the buffer: every call is a request. */
-static inline int64_t stdio_room(FILE *fp)
-{
-    return (void)fp, -1;
-}
-static inline int64_t stdio_pending(FILE *fp)
-{
-    return (void)fp, 0;
-}
-static inline int64_t stdio_available(FILE *fp)
-{
-    return (void)fp, 0;
-}
-static inline int64_t stdio_near(FILE *fp)
-{
-    return (void)fp, 0;
-}
-static inline const char *stdio_next(FILE *fp)
-{
-    return (void)fp, "";
-}
-static inline bool stdio_is_buffered(FILE *fp)
-{
-    return (void)fp, false;
-}
-static inline bool stdio_at_end(FILE *fp)
-{
-    return feof(fp);
-}
-static inline bool stdio_is_alone(void)
-{
-    return false;
-}
-#endif
 
 /* --- Its lock --- */
 

@@ -108,24 +108,42 @@ static __attribute__((noinline)) int scan_request(enum function function, scan_f
     return result;
 }
 
-/* How much a scan got is what is gone from the buffer. */
-static int scan(enum function function, scan_function *real, FILE *fp, const char *format,
-                va_list list)
+/* A scan that got more than any before it, or reached the system though what lay between `next` and
+ * `end` seemed to suffice. */
+static __attribute__((noinline)) void scan_unforeseen(enum function function, FILE *fp,
+                                                      uint32_t file, const char *next,
+                                                      const char *end, int result)
+{
+    int error = ERROR_IF(result < 0);
+    struct request request;
+    stdio_look(&request, function, fp, file);
+    request.at_end = false;
+    request.available = end - next;
+    request.filling_next = next;
+    request.filling_end = end;
+    stdio_got_unknown(&request, -1, error);
+}
+
+/* How much a scan got is what is gone from the buffer. One that fills it anew, finds the end or
+ * pushes back more than lies there moves its end; one that fills it to the same end goes back in it.
+ */
+static ALWAYS_INLINE int scan(enum function function, scan_function *real, FILE *fp,
+                              const char *format, va_list list)
 {
     uint32_t file = stdio_recorded(fp);
     if (UNLIKELY(!file))
         return real(fp, format, list);
     int result;
-    struct request request;
-    bool locked = stdio_lock(fp);
     struct buffered *slot = stdio_slot(file, FILE_READ);
-    if (LIKELY(slot && stdio_near(fp) > slot->foreseen)) {
-        stdio_look(&request, function, fp, file);
+    bool locked = stdio_lock(fp);
+    const char *next = stdio_next(fp), *end = next + stdio_near(fp);
+    if (LIKELY(slot && end - next > slot->foreseen && !stdio_is_pushed_back(fp))) {
         result = real(fp, format, list);
-        if (LIKELY(result >= 0 && !stdio_is_refilled(&request)))
-            stdio_count_unforeseen(slot, function, request.available - stdio_available(fp));
+        int64_t got = stdio_next(fp) - next;
+        if (LIKELY((uint64_t)got <= slot->longest && stdio_next(fp) + stdio_near(fp) == end))
+            stdio_count_in(slot, function, got);
         else
-            stdio_got_unknown(&request, -1, ERROR_IF(result < 0));
+            scan_unforeseen(function, fp, file, next, end, result);
     } else {
         result = scan_request(function, real, fp, file, locked, format, list);
     }

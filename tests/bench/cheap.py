@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import statistics
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -33,18 +34,8 @@ CALLS = {
 # 10,000 files each way
 FILES, FILE_BATCHES = 250, 40
 PAIRS = 10
-# Processor time of a loop of STDIO under capture over that without; a call is seldom a request.
-STDIO = {
-    "fwrite": 10_000_000,
-    "fread": 10_000_000,
-    "fprintf": 3_000_000,
-    "fscanf": 3_000_000,
-    "fputs": 5_000_000,
-    "fgets": 5_000_000,
-    "putc": 10_000_000,
-    "getc": 10_000_000,
-}
-STDIO_SLOWDOWN, STDIO_ADDED_NS, STDIO_PAIRS = 1.15, 10, 7
+STDIO = ("fwrite", "fread", "fprintf", "fscanf", "fputs", "fgets", "putc", "getc")
+STDIO_SLOWDOWN, STDIO_ADDED_NS, STDIO_ROUNDS, STDIO_RUNS = 1.15, 10, 2000, 5
 ADDED_NS, COUNTED_NS, RAW_BYTES, PACKED_BYTES = 60, 5, 8, 4
 SLOWDOWN, SLOWDOWN_OF_FILES, OVER_FLOOR = 1.01, 1.02, 1.5
 
@@ -159,30 +150,34 @@ def small_files(where: str, target: Path, directory: Path, memory: Path) -> Iter
 
 def stdio(directory: Path, memory: Path) -> Iterator[Figure]:
     """Of fwrite the ratio is bound, of the others what is added to a call: getc without capture
-    takes a nanosecond or two. In a process of several threads every FILE is locked."""
+    takes a nanosecond or two. In a process of several threads every FILE is locked. A program that
+    has its code elsewhere in memory can be some ns quicker or slower: medians of several runs."""
     program = compile_program(HERE / "stdio_loops.c", directory)
-    for threads in (1, 2):
-        for function, calls in STDIO.items():
-            name = function if threads == 1 else f"{function} beside a thread"
-            times = stdio_pairs(program, function, calls, threads, memory)
-            added = (min(times.with_s) - min(times.without_s)) / calls * 1e9
-            bound = STDIO_SLOWDOWN if function == "fwrite" else None
-            ratio = times.ratio_of_medians
-            yield Figure(f"{name}: processor time under capture / without", ratio, "", bound)
-            yield Figure(f"{name}: added by capture", added, "ns a call", STDIO_ADDED_NS)
-
-
-def stdio_pairs(program: Path, function: str, calls: int, threads: int, memory: Path) -> Pairs:
-    command = [str(program), function, str(memory / "stdio"), str(calls), str(threads)]
     raws = iter(range(1000))
+    for threads in (1, 2):
+        for function in STDIO:
+            words = [function, str(memory / "stdio"), str(STDIO_ROUNDS), str(threads)]
+            runs = [
+                loop_of_stdio([str(program), *words], memory, next(raws)) for _ in range(STDIO_RUNS)
+            ]
+            bare_ns, captured_ns, added_ns, lock_ns = map(
+                statistics.median, zip(*runs, strict=True)
+            )
+            name = function if threads == 1 else f"{function} beside a thread"
+            bound = STDIO_SLOWDOWN if function == "fwrite" else None
+            yield Figure(f"{name}: under capture / without", captured_ns / bare_ns, "", bound)
+            remark = f"the lock alone adds {lock_ns:.1f} ns" if threads > 1 else ""
+            yield Figure(
+                f"{name}: added by capture", added_ns, "ns a call", STDIO_ADDED_NS, remark=remark
+            )
 
-    def under_capture() -> float:
-        name = f"{function}-{threads}-{next(raws)}"
-        libraries = memory / f"libraries-{name}"
-        libraries.mkdir()
-        return float(output_of(command, capturing(command, memory / f"raw-{name}", libraries)))
 
-    return interleaved(STDIO_PAIRS, lambda: float(output_of(command)), under_capture)
+def loop_of_stdio(command: list[str], memory: Path, number: int) -> tuple[float, ...]:
+    """ns a call without capture and with it, and what it and a lock add, in one process."""
+    libraries = memory / f"libraries-stdio-{number}"
+    libraries.mkdir()
+    answer = output_of(command, capturing(command, memory / f"raw-stdio-{number}", libraries))
+    return tuple(map(float, answer.split()))
 
 
 def sizes(what: str, raw: Path) -> Iterator[Figure]:

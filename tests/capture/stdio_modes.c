@@ -266,6 +266,37 @@ static void scans(void)
     fclose(file);
 }
 
+static void short_scans(FILE *file)
+{
+    char word[30];
+    int number, bytes;
+    for (int i = 0; i < 70; i++) {
+        check(fscanf(file, "%29s %d%n", word, &number, &bytes) == 2, "fscanf");
+        got(bytes);
+    }
+}
+
+/* Many short ones; one of more characters that were pushed back than any so far took, and of others
+ * behind them; then between short ones some that are far longer, within the buffer or beyond its
+ * end. */
+static void scans_of_any_length(void)
+{
+    FILE *file = opened("r");
+    char block[208 * 12];
+    for (int i = 0; i < 6; i++)
+        short_scans(file);
+    for (int i = 0; i < 20; i++)
+        check(ungetc('#', file) != EOF, "ungetc");
+    check(fscanf(file, "%32c", block) == 1 && block[19] == '#' && block[20] == '\n', "fscanf");
+    got(32);
+    for (int i = 0; i < 5; i++) {
+        short_scans(file);
+        check(fscanf(file, "%2496c", block) == 1, "fscanf");
+        got(2496);
+    }
+    fclose(file);
+}
+
 /* --- Others --- */
 
 static void memory(void)
@@ -336,6 +367,7 @@ static const struct {
     {"pushed_back", pushed_back},
     {"lines_of_any_length", lines_of_any_length},
     {"scans", scans},
+    {"scans_of_any_length", scans_of_any_length},
     {"memory", memory},
     {"threads", threads},
     {"all_at_once", all_at_once},

@@ -19,8 +19,8 @@ RESUMED = re.compile(r"^(\d+) +<\.\.\. (read|writev?) resumed>.* = (\d+)$")
 
 MODES = [
     "by_lines", "unbuffered", "own_buffer", "small_buffer", "large_blocks", "append", "update",
-    "reopened", "descriptor", "seeks", "pushed_back", "lines_of_any_length", "scans", "memory",
-    "threads", "all_at_once", "changed_in_place",
+    "reopened", "descriptor", "seeks", "pushed_back", "lines_of_any_length", "scans",
+    "scans_of_any_length", "memory", "threads", "all_at_once", "changed_in_place",
 ]  # fmt: skip
 
 needs_strace = pytest.mark.skipif(not shutil.which("strace"), reason="there is no strace")
