@@ -137,7 +137,8 @@ static ALWAYS_INLINE int scan(enum function function, scan_function *real, FILE 
     struct buffered *slot = stdio_slot(file, FILE_READ);
     bool locked = stdio_lock(fp);
     const char *next = stdio_next(fp), *end = next + stdio_near(fp);
-    if (LIKELY(slot && end - next > slot->foreseen && !stdio_is_pushed_back(fp))) {
+    if (LIKELY(slot && end - next > slot->foreseen && !stdio_is_pushed_back(fp) &&
+               !stdio_at_end(fp))) {
         result = real(fp, format, list);
         int64_t got = stdio_next(fp) - next;
         if (LIKELY((uint64_t)got <= slot->longest && stdio_next(fp) + stdio_near(fp) == end))
