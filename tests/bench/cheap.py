@@ -92,10 +92,7 @@ def mpi_calls(directory: Path, memory: Path) -> Iterator[Figure]:
         calls = str(CALLS[function])
         command = [MPI.mpiexec, "-n", "1", str(program), function, calls, str(PAIRS)]
         raw = memory / f"raw-{function}"
-        libraries = memory / f"libraries-{function}"
-        libraries.mkdir()
-        answer = output_of(command, capturing(command, raw, libraries))
-        without_ns, with_ns = map(float, answer.split())
+        without_ns, with_ns = numbers_under_capture(command, raw)
         added_ns = with_ns - without_ns
         yield Figure(f"{function}: added by capture", added_ns, "ns a call", bound)
         if function == "MPI_Test":
@@ -112,16 +109,13 @@ def python_calls(directory: Path, memory: Path) -> Iterator[Figure]:
     for depth in (1, 20):
         words = [str(HERE / "python_loop.py"), str(CALLS["os.write"]), str(depth)]
         command = [sys.executable, *words]
-
-        def captured(command: list[str] = command) -> float:
-            raw = memory / f"raw-python-{next(raws)}"
-            libraries = memory / f"libraries-{raw.name}"
-            libraries.mkdir()
-            return float(output_of(command, capturing(command, raw, libraries)))
-
         preloaded = {**os.environ, "LD_PRELOAD": str(floor)}
         rounds = [
-            (float(output_of(command)), float(output_of(command, preloaded)), captured())
+            (
+                float(output_of(command)),
+                float(output_of(command, preloaded)),
+                *numbers_under_capture(command, memory / f"raw-python-{next(raws)}"),
+            )
             for _ in range(PAIRS)
         ]
         without_ns, floor_ns, with_ns = map(min, zip(*rounds, strict=True))
@@ -156,9 +150,11 @@ def stdio(directory: Path, memory: Path) -> Iterator[Figure]:
     raws = iter(range(1000))
     for threads in (1, 2):
         for function in STDIO:
-            words = [function, str(memory / "stdio"), str(STDIO_ROUNDS), str(threads)]
+            file, rounds = str(memory / "stdio"), str(STDIO_ROUNDS)
+            command = [str(program), function, file, rounds, str(threads)]
             runs = [
-                loop_of_stdio([str(program), *words], memory, next(raws)) for _ in range(STDIO_RUNS)
+                numbers_under_capture(command, memory / f"raw-stdio-{next(raws)}")
+                for _ in range(STDIO_RUNS)
             ]
             bare_ns, captured_ns, added_ns, lock_ns = map(
                 statistics.median, zip(*runs, strict=True)
@@ -172,12 +168,11 @@ def stdio(directory: Path, memory: Path) -> Iterator[Figure]:
             )
 
 
-def loop_of_stdio(command: list[str], memory: Path, number: int) -> tuple[float, ...]:
-    """ns a call without capture and with it, and what it and a lock add, in one process."""
-    libraries = memory / f"libraries-stdio-{number}"
+def numbers_under_capture(command: list[str], raw: Path) -> list[float]:
+    """What `command` prints while it is captured into `raw`, its libraries beside that."""
+    libraries = raw.with_name(f"libraries-{raw.name}")
     libraries.mkdir()
-    answer = output_of(command, capturing(command, memory / f"raw-stdio-{number}", libraries))
-    return tuple(map(float, answer.split()))
+    return [float(word) for word in output_of(command, capturing(command, raw, libraries)).split()]
 
 
 def sizes(what: str, raw: Path) -> Iterator[Figure]:
