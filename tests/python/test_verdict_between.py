@@ -70,6 +70,31 @@ def test_parsing_is_named_likewise():
     assert finding.advice.startswith("if this is text, read binary numbers")
 
 
+AGAIN = "it is read 10 times: if it does not change, read it once and keep what was made of it"
+ONCE = "if this is text, read binary numbers, which need no parsing; or read once and keep"
+
+
+@pytest.mark.parametrize(
+    ("files", "advice"),
+    [
+        # 40 MB from 4 of the file, and from 25
+        ({"reads_begin": 0, "reads_end": 4 * MB}, AGAIN),
+        ({"reads_begin": 0, "reads_end": 25 * MB}, ONCE),
+        # of a stream: opened ten times, and read to the end each time, or looked at for more
+        ({"reads_begin": -1, "reads_end": -1, "opens": 10, "reads_empty": 10}, AGAIN),
+        ({"reads_begin": -1, "reads_end": -1, "opens": 1, "reads_empty": 10}, ONCE),
+        # what is read each time was written before: once, and each time
+        ({"reads_begin": 0, "reads_end": 4 * MB, "bytes_written": 4 * MB}, AGAIN),
+        ({"reads_begin": 0, "reads_end": 4 * MB, "bytes_written": 40 * MB}, ONCE),
+    ],
+)
+def test_what_is_parsed_again_and_again_is_to_be_kept(files, advice):
+    columns = ran(read(50 * MILLISECOND, TEXT, 40 * MB, 1000), 3.0)
+    for table in (columns["files"], columns["file_rank"]):
+        table |= {name: np.array([value]) for name, value in files.items()}
+    assert found(columns).advice.startswith(advice)
+
+
 @pytest.mark.parametrize(
     ("name", "library", "work", "advice"),
     [

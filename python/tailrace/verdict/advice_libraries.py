@@ -131,6 +131,8 @@ OF_CALLS_BETWEEN = {
     "values",
     "read": "if this is text, read binary numbers, which need no parsing; or read once and keep "
     "what was made of it",
+    "read again": "if it does not change, read it once and keep what was made of it; or, if this "
+    "is text, read binary numbers, which need no parsing",
     "write packed": "compress by a lower level or a quicker method, or write fewer values",
     "read packed": "read once and keep what was unpacked, or use a method that unpacks more "
     "quickly (zstd, lz4)",

@@ -24,6 +24,8 @@ in which a step may have been computed.
 | … reads (compressing, …)                  | packed files are written from the same place, or in |
 |                                           | between                                             |
 | … writes (decompressing, …)               | packed files are read so                            |
+| → it is read n times: read it once and    | each of its readers reads what it holds so often,   |
+| keep what was made of it                  | REDUNDANT times at least, and nobody writes it again|
 """
 
 from functools import lru_cache
@@ -41,6 +43,7 @@ from tailrace.verdict.libraries import content_of
 from tailrace.verdict.modules import are_modules
 from tailrace.verdict.places import Places
 from tailrace.verdict.requests import KINDS, MOVING_KINDS, SMALL_BYTES, moved_column
+from tailrace.verdict.same_bytes import REDUNDANT, passes_of_each
 
 # A few may be steps of the program.
 MANY = 50
@@ -115,6 +118,8 @@ def between_calls(evidence: Evidence) -> Finding | None:
     speed = rate(_bytes(evidence, found) / to_seconds(found.time_ns))
     each = " a rank" if len(ranks) > 1 else ""
     words, longest_ns = advice(Kind.BETWEEN_CALLS, advised), time_ns
+    if advised == "read" and (again := _again(evidence, files)):
+        words = again + advice(Kind.BETWEEN_CALLS, "read again")
     if (most := _most_on(evidence, time_ns)) is not None:
         longest_ns = float(between_calls_ns(evidence)[most])
         who += f", on rank {most} {percent(evidence.share(longest_ns))}"
@@ -144,6 +149,14 @@ def _told(evidence: Evidence) -> _Told | None:
     running = evidence.ran_while_useful(ranks[0]) if len(ranks) == 1 else ran(evidence)
     time_ns = found.time_ns * running / max(len(ranks), 1)
     return _Told(found, files, ranks, time_ns) if evidence.share(time_ns) >= NOTABLE_LOSS else None
+
+
+def _again(evidence: Evidence, files: list[int]) -> str:
+    """How often each reader reads these files, if that is more than once; else empty."""
+    times = min(passes_of_each(evidence, file) for file in files)
+    all_of = "it is" if len(files) == 1 else "each is"
+    said = f"{times:,.1f}".removesuffix(".0")
+    return f"{all_of} read {said} times: " if times >= REDUNDANT else ""
 
 
 def _files(evidence: Evidence, found: Between) -> list[int]:

@@ -132,12 +132,27 @@ def _read_by_all(evidence: Evidence, file: int, span: int) -> str:
 def _read_again_by_each(evidence: Evidence, rows: np.ndarray) -> bool:
     """Whether each rank that reads these files reads the same bytes more than once: to keep them
     saves more than to have them from another."""
-    span = np.asarray(evidence.files["reads_end"]) - np.asarray(evidence.files["reads_begin"])
-    each = np.asarray(evidence.file_rank["bytes_read"])
-    return all(
-        each[evidence.users_of(row, "read")].min() >= REDUNDANT * span[row]
-        for row in map(int, rows)
-    )
+    return all(times_read_by_each(evidence, row) >= REDUNDANT for row in map(int, rows))
+
+
+def times_read_by_each(evidence: Evidence, file: int) -> float:
+    """How often each of its readers reads the same bytes of the file, at least, in the mean over
+    those that any of them reads."""
+    span = int(evidence.files["reads_end"][file]) - int(evidence.files["reads_begin"][file])
+    each = np.asarray(evidence.file_rank["bytes_read"])[evidence.users_of(file, "read")]
+    return each.min() / span if len(each) and span > 0 else 0.0
+
+
+def passes_of_each(evidence: Evidence, file: int) -> float:
+    """How often each of its readers reads all that is read of a file which is not written
+    meanwhile, at least; of a stream, whose place in the file is not known, as often as it was
+    opened and read to its end. 0 where it is written again."""
+    table, rows = evidence.file_rank, evidence.users_of(file, "read")
+    names = ("opens", "reads_empty", "bytes_read")
+    opens, ends, moved = (np.asarray(table[name])[rows] for name in names)
+    passes = times_read_by_each(evidence, file) or np.minimum(opens, ends).min(initial=1 << 30)
+    written = int(evidence.files["bytes_written"][file])
+    return float(passes) if len(rows) and written * passes < WRITTEN_AGAIN * moved.max() else 0.0
 
 
 def written_again(evidence: Evidence, kind: str) -> Cause | None:
