@@ -48,8 +48,9 @@ class Suite:
             timeout=TIMEOUT_S,
         )  # fmt: skip
         text = done.stdout + done.stderr
-        # Both ranks write to one pipe: a line of one may stand behind another's.
-        summaries = sorted(re.findall(r"(?:OK|FAILED)(?: \([^)]*\))?$", text, re.MULTILINE))
+        # All ranks write to one pipe, and each what stands in brackets by a write of its own: what
+        # another writes may stand before it.
+        summaries = sorted(re.findall(r"\((?:(?:failures|errors|skipped)=\d+(?:, )?)+\)", text))
         ran = sorted(re.findall(r"Ran (\d+) tests in", text))
         return (
             done.returncode,
