@@ -323,6 +323,7 @@ fn action(
             None => Action::Other,
         },
         Operation::Complete { .. } => Action::Complete,
+        Operation::Finalize => Action::Other, // who reaches it last is asked
         Operation::Collective { communicator, flow, bytes_sent, bytes_received, .. }
             if is_shared(rules.tables, *communicator) =>
         {
@@ -393,7 +394,6 @@ fn orders_nothing(operation: &Operation, tokens: u32) -> bool {
         | Operation::Buffered(_)
         | Operation::Counted { .. }
         | Operation::Initialize
-        | Operation::Finalize
         | Operation::Control(_)
         | Operation::Abort => true,
         Operation::Complete { .. } => tokens == 0,

@@ -109,9 +109,9 @@ struct Route {
 /// The path of `replay`, from the begin of some rank to the end of the last.
 fn ask_of_path(results: &mut Results<'_>, asked: &mut [Asked], replay: Replay) -> Route {
     let ends = ends(results);
-    let last = |&(rank, (end, alive)): &(usize, (Clocks, i64))| {
+    let last = |&(rank, (end, busy)): &(usize, (Clocks, i64))| {
         let Clocks { net, even, ideal } = end;
-        ([alive, net, even, ideal][replay as usize], std::cmp::Reverse(rank))
+        ([busy, net, even, ideal][replay as usize], std::cmp::Reverse(rank))
     };
     let found = ends.into_iter().enumerate().max_by_key(last);
     let (rank, (end, _)) = found.expect("there is more than one rank");
@@ -126,14 +126,15 @@ fn ask_of_path(results: &mut Results<'_>, asked: &mut [Asked], replay: Replay) -
     Route { replay, start, end, crossings }
 }
 
-/// By rank: its clocks at the window's end, and until when it is known to be alive.
+/// By rank: its clocks at the window's end, and until when the run waits for it: until MPI_Finalize,
+/// or as long as it is known to be alive.
 fn ends(results: &Results<'_>) -> Vec<(Clocks, i64)> {
     let clocks = results.clocks();
-    let alive = results.ranks.iter().map(|rank| match rank.main {
-        Some(main) => rank.threads[main].last,
+    let busy = results.ranks.iter().map(|rank| match rank.main.map(|main| &rank.threads[main]) {
+        Some(thread) => thread.finalizes.unwrap_or(thread.last),
         None => i64::MIN,
     });
-    clocks.into_iter().zip(alive).collect()
+    clocks.into_iter().zip(busy).collect()
 }
 
 /// Of the longest waits; the questions by number.

@@ -40,6 +40,10 @@ impl Rank<'_> {
             Operation::OneSided { kind, communicator, window, .. } => {
                 self.begin_one_sided(i, kind, (*communicator, *window))
             }
+            Operation::Finalize => {
+                self.threads[i].finalizes = Some(self.threads[i].at);
+                Role::Nothing
+            }
             _ => self.communicate(i, operation, entered),
         }
     }

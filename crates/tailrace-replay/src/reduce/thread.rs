@@ -94,6 +94,8 @@ pub(crate) struct Thread {
     /// The first and the last moment at which the thread is known to be alive.
     pub first: i64,
     pub last: i64,
+    /// When it reached MPI_Finalize: no run lasts longer for what comes then.
+    pub finalizes: Option<i64>,
     /// The stream is over, but for the call that the process was killed in.
     pub over: bool,
     pub overlapped_io: i64,
@@ -142,6 +144,7 @@ impl Thread {
             exposure: HashMap::new(),
             first: clip(table.begin_ns),
             last: clip(table.end_ns),
+            finalizes: None,
             over: false,
             overlapped_io: 0,
             outside_io: 0,
