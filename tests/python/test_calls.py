@@ -212,9 +212,7 @@ def test_a_warning_says_what_to_do(trace: Path) -> None:
     """Both ranks send, nobody receives."""
     (warning,) = engine.analyze(trace)["warnings"]
     assert warning["code"] == "unmatched-messages"
-    assert (
-        warning["message"] == "2 messages were sent but not received, and 0 receives got no message"
-    )
+    assert warning["message"] == "2 messages were sent but not received"
     assert "MPI_Pcontrol" in warning["hint"]
 
 

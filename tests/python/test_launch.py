@@ -43,6 +43,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
             "model.exe",
             "model",
         ),
+        # a value that names a command of the machine
+        (
+            ["mpiexec", "--mca", "osc", "true", "-n", "2", "./model.exe"],
+            "mpiexec",
+            "model.exe",
+            "model",
+        ),
         (["./model.exe"], None, "model.exe", "model"),
         (["nice", "-n", "5", "./model.exe"], None, "model.exe", "model"),
         (["faketime", "2001-01-01", "./model.exe"], None, "model.exe", "model"),
@@ -64,6 +71,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ],
 )
 def test_commands(here, command, launcher, program, name):
+    make_executable(here / "bin" / "true", (here / "model.exe").read_bytes())
     if "faketime" in command:
         make_executable(here / "bin" / "faketime", (here / "model.exe").read_bytes())
     launch = read_command(command)

@@ -185,6 +185,19 @@ def test_a_mean_is_of_files_that_hold_something():
     )
 
 
+def test_what_open_mpi_makes_to_try_locks_is_not_the_programs():
+    """Each rank makes one beside each file that is opened by MPI-IO, and removes it."""
+    tried = [call("open", 2 * MILLISECOND, 1, b"/run/%d.h5.locktest.0" % i) for i in range(200)]
+    tried += [call("close", MILLISECOND, 1, piece.path) for piece in tried]
+    made = [call("open", MILLISECOND // 10, 1, b"/run/%d.h5" % i) for i in range(200)]
+    made += [write(MILLISECOND // 10, piece.path, 4096, 1) for piece in made]
+    found = first(*tried, *made)
+    assert found.finding.startswith(
+        "200 files by which Open MPI tries whether it can lock files: their opens, closes and the"
+    )
+    assert "--mca sharedfp ^lockedfile" in found.advice
+
+
 def test_who_closes_once_is_not_advised_to_close_less_often():
     written = write(MILLISECOND, b"/run/out", 100 * MB, 30)
     slow = first(written, call("close", SECOND, 1))

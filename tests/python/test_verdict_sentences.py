@@ -91,6 +91,14 @@ def test_who_waits_for_a_window_is_not_told_to_send_earlier():
     assert found(held, "serialization").advice.startswith("lock a window only while data move")
 
 
+@pytest.mark.parametrize("function", ["MPI_Win_allocate", "MPI_Comm_dup", "MPI_Type_create_struct"])
+def test_who_makes_windows_and_communicators_is_not_told_to_send_earlier(function):
+    made = talking((function, 1900, 800, 0), ("MPI_Bcast", 100, 9, 9 * 10**6))
+    assert made.startswith("make windows, communicators and the like once, and keep them")
+    asked = talking(("MPI_Comm_rank", 1900, 800, 0), ("MPI_Bcast", 100, 9, 9 * 10**6))
+    assert "windows" not in asked
+
+
 def test_messages_are_not_to_be_merged_where_something_else_takes_the_time():
     small = ("MPI_Send", 100, 20_000, 20_000 * 100)
     assert "merge" not in talking(small, ("MPI_Alltoall", 1900, 100, 100 * 10**7))

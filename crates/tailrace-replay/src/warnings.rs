@@ -68,11 +68,16 @@ fn omissions(results: &Results<'_>, warnings: &mut Vec<Warning>) {
 fn matching(results: &Results<'_>, warnings: &mut Vec<Warning>) {
     let (sends, receives) = results.graph.around.messages.unmatched();
     if sends + receives > 0 {
-        let sends = counted(sends as u64, "message");
-        let receives = counted(receives as u64, "receive");
+        let was = if sends == 1 { "was" } else { "were" };
+        let sent = format!("{} {was} sent but not received", counted(sends as u64, "message"));
+        let posted = format!("{} got no message", counted(receives as u64, "receive"));
         warnings.push(Warning {
             code: "unmatched-messages",
-            message: format!("{sends} were sent but not received, and {receives} got no message"),
+            message: match (sends, receives) {
+                (_, 0) => sent,
+                (0, _) => posted,
+                _ => format!("{sent}, and {posted}"),
+            },
             hint: PART_OF_THE_RUN,
         });
     }

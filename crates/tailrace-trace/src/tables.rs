@@ -163,7 +163,7 @@ impl Place {
     pub fn of(path: &[u8]) -> Self {
         let path = String::from_utf8_lossy(path);
         let below = |folder: &str| path.strip_prefix(folder);
-        if below("/proc/").or(below("/sys/")).is_some() {
+        if ["/proc", "/sys"].contains(&&*path) || below("/proc/").or(below("/sys/")).is_some() {
             return Place::Kernel;
         }
         // `<stdout: pipe>`, `<pipe>/tmp/fifo`; capture calls a standard stream that is a file
@@ -176,7 +176,7 @@ impl Place {
             return Place::Memory;
         }
         match below("/dev/") {
-            Some(name) if name.starts_with("shm/") => Place::Memory,
+            Some(name) if name == "shm" || name.starts_with("shm/") => Place::Memory,
             Some(name) if DEVICES.iter().any(|device| name.starts_with(device)) => Place::Device,
             _ => Place::FileSystem,
         }
@@ -297,6 +297,10 @@ mod tests {
             ("/dev/null", Place::Device),
             ("/dev/pts/3", Place::Device),
             ("/dev/shm/osc_rdma.1", Place::Memory),
+            ("/dev/shm", Place::Memory),
+            ("/dev/shmem.nc", Place::FileSystem),
+            ("/proc", Place::Kernel),
+            ("/sys", Place::Kernel),
             ("/tmp/ompi.12143/1/pmix-gds-shmem2.vm-prterun", Place::Memory),
             ("/tmp/ompi.vm.0/pid.10142/pmix_dstor_ds12_10142/smseg-0", Place::Memory),
             ("/tmp/ompi.vm.0/jf.12/1/shared_mem", Place::Memory),

@@ -121,13 +121,13 @@ def executable(word: str) -> Path | None:
 def read_command(command: list[str]) -> Launch:
     """Words are looked up as the shell would; options and their values are passed over as they name
     no executable."""
-    launcher, skips, absent = None, False, ""
+    launcher, skips, absent = None, 0, ""
     for place, word in enumerate(command):
         if word.startswith("-"):
-            skips = word in WITH_PROGRAMS
+            skips = 2 if launcher and word in WITH_TWO_VALUES else int(word in WITH_PROGRAMS)
             continue
-        skipped, skips = skips, False
-        if skipped:
+        if skips:
+            skips -= 1
             continue
         if (path := executable(word)) is None:
             absent = absent or (word if launcher and _is_in_place(command, place) else "")
@@ -136,7 +136,7 @@ def read_command(command: list[str]) -> Launch:
         if path.name in LAUNCHERS:
             launcher = launcher or path
         elif path.name in WITH_COMMANDS:
-            skips = True
+            skips = 1
         elif path.name not in WRAPPERS and (place == 0 or not word.isdigit()):
             if launcher is None and _starts_launcher(path, command[place + 1 :]):
                 continue

@@ -181,6 +181,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "one rank": "put the small files into one: an archive, a database, or a file of records",
         "zarr": "choose larger chunks, or put many into one file: shards (shards= of zarr's "
         "create_array)",
+        "lock tests": "open fewer files by MPI-IO, and keep them open; where no shared file "
+        "pointer is used (MPI_File_write_shared), mpiexec --mca sharedfp ^lockedfile leaves the tests out",
         "temporary": "keep in memory what is removed again, or in /dev/shm, which is memory; else "
         "put the small files into one",
         "python": "import fewer modules, or from node-local storage: an environment copied there, "
@@ -452,6 +454,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "large": "send less, or overlap it with computation: MPI_Isend, MPI_Irecv, MPI_Ibcast",
         "one rank": "call MPI less often, or not at all where there is one rank",
         "windows": _WINDOWS,
+        "made": "make windows, communicators and the like once, and keep them: all ranks take part "
+        "in each",
         "file requests": "these waits are for MPI-IO calls that do not block: call them earlier, "
         "or compute longer before the wait",
         "mpiio": "compare collective with independent calls, and numbers of aggregators (hint "

@@ -162,8 +162,9 @@ def _calling(evidence: Evidence, calls: list[tuple[str, float]]) -> str:
     if name == "MPI_File_set_view" and library in ON_MPIIO:
         return f"views of {library}"
     if name in SETTING_UP:
-        alone = np.count_nonzero(spent_ns) == 1
-        return "set-up" if often else "one file" if alone else "set-up once"
+        files = np.count_nonzero(spent_ns)
+        each = made > OFTEN * evidence.ranks * max(files, 1)
+        return "set-up" if each else "one file" if files == 1 else "set-up once"
     if "_shared" in name or "_ordered" in name:
         moved_by, _ = shared_calls(functions)  # seeks say nothing of the direction
         return "shared reads" if "_read" in (moved_by or name) else "shared"

@@ -20,6 +20,7 @@ _MESSAGE = r"(?i)MPI_(Wait|Test|Start|I?m?probe|I?[bsr]?send|I?m?recv|I?sendrecv
 _LOCKS = "MPI_Win_(lock|unlock)"
 _COMPLETION = "MPI_(Wait|Test)"
 _REQUESTS = "MPI_(I(?!nit|nfo)[a-z]|R(put|get|accumulate))"
+_MADE = "MPI_(Win_(allocate|create|free)|(Comm|Group|Cart|Graph|Type)_(?!rank|size|test))"
 _COLLECTIVE = r"MPI_I?(Bcast|Reduce|Allreduce|Gather|Allgather|Scatter|Alltoall|Scan|Exscan)"
 
 
@@ -64,14 +65,17 @@ def waits_for_windows(evidence: Evidence) -> bool:
 
 def kind_of_messages(evidence: Evidence) -> str:
     """ "small", "small collectives", "large" or "barriers" where these take most of the time in
-    MPI, "file requests" where waits for calls of MPI-IO do, and "windows" where their locks do; ""
-    where nothing does."""
+    MPI, "file requests" where waits for calls of MPI-IO do, "windows" where their locks do, and
+    "made" where making windows, communicators and the like does; "" where nothing does."""
     functions = mpi_functions(evidence)
     whole = sum(called.time_ns for called in functions)
     if _waits_for_files(evidence, functions, whole):
         return "file requests"
     if waits_for_windows(evidence):
         return "windows"
+    made_ns = sum(called.time_ns for called in functions if re.match(_MADE, called.name))
+    if made_ns >= DECIDING_SHARE * whole > 0:
+        return "made"
     groups: dict[str, list[Called]] = {}
     for called in functions:
         name = "" if re.match(_MESSAGE, called.name) else called.name

@@ -71,6 +71,8 @@ CHANGES_OF_NAMES = OTHERS["rename"] | OTHERS["removal"] | OTHERS["mkdir"] | OTHE
 CLOSED = 0.1
 # As capture names what tmpfile makes, and the kernel what is opened with O_TMPFILE.
 _NAMELESS = re.compile(rb"^<temporary file>$|/#\d+$")
+# Of Open MPI's shared file pointers, which each rank tries at each MPI_File_open.
+_LOCK_TEST = re.compile(rb"\.locktest\.\d+$")
 
 
 def in_names(evidence: Evidence) -> Cause:
@@ -437,12 +439,16 @@ def _many_files(evidence: Evidence) -> Cause | None:
         part = part_of_io(evidence, use.time_ns(*METADATA_KINDS))
         return _opens_of_absent(use, count(len(rows), "name"), part, _facts(evidence, use))
     is_told = with_bytes != empty
+    tests = np.array([_LOCK_TEST.search(bytes(files["path"][row])) is not None for row in rows])
+    are_tests = 2 * times[rows[tests]].sum() > times[rows[is_told]].sum()
+    is_told = tests if are_tests else is_told
     number, use = int(np.count_nonzero(once & is_told)), sum_use(files, rows[is_told])
     part = part_of_io(evidence, use.time_ns(*METADATA_KINDS))
     mean = byte_count(moved / max(number, 1))
     what = "files that are neither read nor written" if empty else f"files of {mean} on average"
+    what = "files by which Open MPI tries whether it can lock files" if are_tests else what
     text = f"{number:,} {what}: their opens, closes and the like {part}"
-    advised = "one rank" if evidence.ranks == 1 else ""
+    advised = "lock tests" if are_tests else "one rank" if evidence.ranks == 1 else ""
     # Of those with bytes, which are removed again; a lock beside each is not what is meant.
     changes = int(np.asarray(files["others"])[rows[sizes[rows] > 0]].sum())
     removals = calls_of_functions(evidence.columns["functions"], OTHERS["removal"])

@@ -1,5 +1,7 @@
 //! Point-to-point matching: on each channel the n-th send meets the n-th posted receive.
 
+use hashbrown::HashMap;
+
 use crate::graph::moment::{CrossingId, Moment};
 use crate::graph::replayed::{Answer, Waiter};
 use crate::graph::vertex::Source;
@@ -109,6 +111,9 @@ pub(crate) struct Messages {
     slots: Vec<Message>,
     free: Vec<MessageId>,
     places: Places,
+    /// When receives were over whose send is replayed later: by main threads those that were over
+    /// before it, by others also those of ranks whose turn comes first.
+    over: HashMap<MessageId, i64>,
     /// Receives that were over before their send began: clocks disagree, or the trace does.
     pub received_before_sent: u64,
     /// Source and destination of the first such message, by the time of its send.
@@ -158,8 +163,8 @@ impl Messages {
         };
         let message = &mut self.slots[id as usize];
         (message.sent, message.sender_waits) = (true, waits);
-        if message.received && !message.freed {
-            self.note_received_before_sent(id);
+        if message.received {
+            self.note_if_received_before_sent(id);
         }
         id
     }
@@ -185,9 +190,7 @@ impl Messages {
     #[cold]
     #[inline(never)]
     fn sent_to_nobody(&mut self, id: MessageId) {
-        if !self.slots[id as usize].freed {
-            self.note_received_before_sent(id);
-        }
+        self.note_if_received_before_sent(id);
         self.release(id);
     }
 
@@ -277,7 +280,9 @@ impl Messages {
     pub(crate) fn receiver_done(&mut self, id: MessageId, at: i64) {
         let message = &mut self.slots[id as usize];
         message.received = true;
-        if message.sent && message.source.at > at && !message.freed {
+        if !message.sent {
+            self.over.insert(id, at);
+        } else if message.source.at > at && !message.freed {
             self.note_received_before_sent(id);
         }
         self.release(id);
@@ -387,6 +392,16 @@ impl Messages {
         }
     }
 
+    /// Its send comes after its receive was over.
+    #[cold]
+    fn note_if_received_before_sent(&mut self, id: MessageId) {
+        let message = &self.slots[id as usize];
+        let over = self.over.remove(&id).unwrap_or(i64::MAX);
+        if message.source.at > over && !message.freed {
+            self.note_received_before_sent(id);
+        }
+    }
+
     #[cold]
     fn note_received_before_sent(&mut self, id: MessageId) {
         let message = &self.slots[id as usize];
@@ -455,6 +470,18 @@ mod tests {
         assert_eq!(messages.first_received_before_sent, Some((9, 1, 2)));
         let next = messages.send(0, source(10), false);
         assert_eq!(messages.post(0, source(11)), next);
+    }
+
+    #[test]
+    fn who_is_replayed_first_has_not_received_first() {
+        let mut messages = messages();
+        for (received, sent) in [(5, 4), (7, 7), (8, 9)] {
+            let posted = messages.post(0, source(0));
+            messages.receiver_done(posted, received);
+            messages.send_away(0, source(sent));
+        }
+        assert_eq!(messages.first_received_before_sent, Some((9, 1, 2)));
+        assert_eq!((messages.received_before_sent, messages.over.len()), (1, 0));
     }
 
     #[test]
