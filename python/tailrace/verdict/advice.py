@@ -182,7 +182,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "zarr": "choose larger chunks, or put many into one file: shards (shards= of zarr's "
         "create_array)",
         "lock tests": "open fewer files by MPI-IO, and keep them open; where no shared file "
-        "pointer is used (MPI_File_write_shared), mpiexec --mca sharedfp ^lockedfile leaves the tests out",
+        "pointer is used (MPI_File_write_shared), mpiexec --mca sharedfp ^lockedfile leaves the "
+        "tests out",
         "temporary": "keep in memory what is removed again, or in /dev/shm, which is memory; else "
         "put the small files into one",
         "python": "import fewer modules, or from node-local storage: an environment copied there, "
