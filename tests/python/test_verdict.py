@@ -494,16 +494,20 @@ def test_what_a_killed_rank_did_last_may_be_computation():
 
 
 def test_who_ended_without_finalize_is_named_where_another_was_killed():
-    """Alone it is no early stop; and where calls were lost, MPI_Finalize may be one of them."""
-    for ends, lost, said in (
-        (["left", "unknown"], 0, "rank 0 ended without MPI_Finalize, and rank 1 was killed"),
-        (["left", "unknown"], 50, "rank 1 was killed"),
-        (["left", "left"], 0, None),
+    """Alone, and with status 0, it is no early stop; and where calls were lost, MPI_Finalize may be
+    one of them."""
+    failed = "both ranks ended without MPI_Finalize, and mpiexec ended with exit status 124"
+    for ends, lost, status, said in (
+        (["left", "unknown"], 0, "0", "rank 0 ended without MPI_Finalize, and rank 1 was killed"),
+        (["left", "unknown"], 50, "0", "rank 1 was killed"),
+        (["left", "left"], 0, "0", None),
+        (["left", "left"], 0, "124", failed),
+        (["left", "left"], 50, "124", None),
     ):
         rows = [[useful(6 * SECOND), write(4 * SECOND)]] * 2
         columns = Program(rows, *[8 * SECOND] * 3).columns()
         columns["rank"]["ended"] = ends
-        columns["meta"]["mpi"] = "MPI"
+        columns["meta"] |= {"mpi": "MPI", "exit_status": status, "command_name": "mpiexec"}
         columns["capture"] |= {"events_lost": lost, "events": 50}
         found = {one.code: one for one in judge(Evidence(columns)).findings}.get("stopped_early")
         assert (found is None) == (said is None)

@@ -6,8 +6,9 @@
 | the run was stopped early by SIGNAL    | the command's end        | the end of a rank alone   |
 | rank r was killed, or ended at once    | a stream without its end | a rank that reached       |
 | (by abort, or a system call of its own)| where neither is known   | MPI_Finalize, or no MPI   |
-| rank r ended without MPI_Finalize      | a stream with its end,   | a run of which no rank    |
-|                                        | beside one without       | was killed, or calls lost |
+| rank r ended without MPI_Finalize      | a stream with its end,   | a run that ended with     |
+|                                        | beside one without, or   | status 0 and without a    |
+|                                        | with an exit status      | killed rank; lost calls   |
 | NAME ended with exit status n          | the command, if n is no  | what a signal stopped     |
 |                                        | signal's                 |                           |
 """
@@ -57,11 +58,12 @@ def stopped_early(evidence: Evidence) -> Finding | None:
     parts = [f"{_named(evidence, aborted)} called MPI_Abort"] if aborted else []
     if signal:
         parts.append(f"the run was stopped early by {signal}")
-    if not parts and killed:
-        were = "was" if len(killed) == 1 else "were"
+    if not parts and (killed or _exit_status(evidence)):
         # a launcher ends the others for it
         left = [] if evidence.lost_share else _ended(evidence, "left")
         parts = [f"{_named(evidence, left)} ended without MPI_Finalize"] if left else []
+    if killed and not (signal or aborted):
+        were = "was" if len(killed) == 1 else "were"
         parts.append(f"{_named(evidence, killed)} {were} killed, or ended at once")
     if not parts:
         return None
