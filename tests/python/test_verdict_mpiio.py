@@ -9,7 +9,7 @@ from tailrace.verdict.advice import advice
 from tailrace.verdict.evidence import Evidence, Finding
 from tailrace.verdict.headline import judge
 from tailrace.verdict.io_findings import _calling
-from tailrace.verdict.requests import mpiio_ways
+from tailrace.verdict.requests import KINDS, mpiio_ways
 
 from .columns import MILLISECOND, SECOND, Interval, Program, mpi, read, useful, write
 
@@ -223,7 +223,8 @@ def test_calls_that_do_not_block_are_as_many_as_they_ask_for(function, mpi_libra
 def _below(columns: dict, function: str, **sums: int) -> dict:
     """With a table of places: what was done to FIELD, all of it below this function."""
     names = [name for name in columns["files"] if name.endswith("_ns") and "rank" not in name]
-    row = {name: [0] for name in [*names, "bytes_read", "bytes_written"]}
+    counts = [column for column, _ in KINDS.values()]
+    row = {name: [0] for name in [*names, *counts, "bytes_read", "bytes_written"]}
     row |= {name: [value] for name, value in sums.items()}
     frames = {"function": ["inside", function, "main"], "source": [""] * 3, "line": [0] * 3}
     frames |= {"module": ["libmpi.so.12", "libmpi.so.12", "model"]}
@@ -268,11 +269,36 @@ def test_look_ups_of_mpi_are_not_the_programs_to_spare(function, finding, advise
     looked = Interval("io", 2 * SECOND, "stat", FIELD, 0, 2000)
     rows = [[useful(6 * SECOND), looked] for _ in range(RANKS)]
     columns = Program(rows, *[8 * SECOND] * 2, 6 * SECOND).columns()
-    columns = _below(columns, function, look_up_ns=2 * RANKS * SECOND)
+    calls = {"look_ups": 2000 * RANKS, "look_up_ns": 2 * RANKS * SECOND}
+    columns = _below(columns, function, **calls)
     found = judge(Evidence(columns)).findings[0]
     assert found.code == "look_ups"
     assert finding in found.finding
     assert advised in found.advice
+
+
+def test_only_the_look_ups_of_the_function_that_is_named_are_counted():
+    """Each rank looks up 2,000 names in 2 s, 11 of them below MPI_File_open in 1.1 s."""
+    looked = Interval("io", 2 * SECOND, "stat", FIELD, 0, 2000)
+    rows = [[useful(6 * SECOND), looked] for _ in range(RANKS)]
+    columns = Program(rows, *[8 * SECOND] * 2, 6 * SECOND).columns()
+    calls = {"look_ups": 11 * RANKS, "look_up_ns": 1100 * MILLISECOND * RANKS}
+    found = judge(Evidence(_below(columns, "MPI_File_open", **calls))).findings[0]
+    assert found.finding == (
+        "44 look-ups of 100 ms each, made by MPI_File_open, take 55.0 % of the I/O time"
+    )
+
+
+def test_only_the_seeks_of_the_function_that_is_named_are_counted():
+    """Each rank seeks 2,000 times in 2 s, 11 times below MPI_File_get_size in 1.1 s."""
+    sought = Interval("io", 2 * SECOND, "lseek", FIELD, 0, 2000)
+    rows = [[useful(6 * SECOND), sought] for _ in range(RANKS)]
+    columns = Program(rows, *[8 * SECOND] * 2, 6 * SECOND).columns()
+    calls = {"others": 11 * RANKS, "other_ns": 1100 * MILLISECOND * RANKS}
+    found = judge(Evidence(_below(columns, "MPI_File_get_size", **calls))).findings[0]
+    assert found.finding == (
+        "44 seeks of 100 ms each, made by MPI_File_get_size, take 55.0 % of the I/O time"
+    )
 
 
 @pytest.mark.parametrize(

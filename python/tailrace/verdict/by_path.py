@@ -10,7 +10,7 @@ from tailrace.names import base_name
 from tailrace.verdict.cause import CAUSE_SHARE
 from tailrace.verdict.evidence import Evidence
 from tailrace.verdict.places import Places
-from tailrace.verdict.requests import KINDS
+from tailrace.verdict.requests import COLUMNS, KINDS, Use
 
 MPI = re.compile("P?MPI_[A-Z]")
 MPI_FILE = re.compile("P?(MPI_File_.*)")
@@ -29,6 +29,21 @@ class Done(NamedTuple):
     @property
     def bytes(self) -> np.ndarray:
         return self.bytes_read + self.bytes_written
+
+
+class Made(NamedTuple):
+    """By file: calls of a kind inside a function of MPI-IO, and their time, summed over ranks."""
+
+    function: str
+    calls: np.ndarray
+    time_ns: np.ndarray
+
+    def use(self, kind: str, rows: list[int] | None = None) -> Use:
+        """Those alone; on these files, or on all."""
+        chosen = slice(None) if rows is None else rows
+        sums = {KINDS[kind][0]: self.calls[chosen], f"{kind}_ns": self.time_ns[chosen]}
+        none = dict.fromkeys(COLUMNS, 0)
+        return Use(none | {name: int(column.sum()) for name, column in sums.items()})
 
 
 def done_inside(evidence: Evidence, function: re.Pattern[str]) -> Done:
@@ -52,21 +67,36 @@ def moved_for_mpiio(evidence: Evidence) -> Done:
     return Done(*(np.asarray(whole) - part - room for whole, part, room in less))
 
 
-def made_by_mpiio(evidence: Evidence, kind: str) -> str:
-    """The function of MPI-IO inside which most of the time in such calls is spent; empty where the
-    program, or another library, makes them."""
+def made_by_mpiio(evidence: Evidence, kind: str) -> Made | None:
+    """The function of MPI-IO inside which most of the time in such calls is spent, and those calls;
+    None where the program, or another library, makes them."""
     places = Places(evidence.columns)
     spent = np.where(places.files >= 0, places.time_ns((kind,)), 0)
     if not spent.any():
-        return ""
+        return None
     found = map(MPI_FILE.match, map(str, places.table["frames"]["function"]))
-    inside = {
-        function: int(spent[through(places, re.compile(f"P?{function}$"))].sum())
+    rows = {
+        function: through(places, re.compile(f"P?{function}$")) & (places.files >= 0)
         for function in sorted({match[1] for match in found if match is not None})
     }
-    function = max(inside, key=inside.__getitem__, default="")
-    enough = function and inside[function] >= CAUSE_SHARE * evidence.use.time_ns(kind)
-    return function if enough else ""
+    function = max(rows, key=lambda name: int(spent[rows[name]].sum()), default="")
+    enough_ns = CAUSE_SHARE * evidence.use.time_ns(kind)
+    if not function or int(spent[rows[function]].sum()) < enough_ns:
+        return None
+    return Made(function, *_by_file(evidence, places, kind, rows[function]))
+
+
+def _by_file(
+    evidence: Evidence, places: Places, kind: str, rows: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The number of such calls from these places, and the time in them; none on what is not on a
+    file system."""
+    calls, time_ns = (np.zeros(len(evidence.elsewhere), dtype=np.int64) for _ in range(2))
+    columns = (np.asarray(places.table[name]) for name in (KINDS[kind][0], f"{kind}_ns"))
+    for total, column in zip((calls, time_ns), columns, strict=True):
+        np.add.at(total, places.files[rows], column[rows])
+        total[evidence.elsewhere] = 0
+    return calls, time_ns
 
 
 def _done(evidence: Evidence, function: re.Pattern[str], *, inside: bool) -> Done:

@@ -21,10 +21,11 @@ MANY_POLLED = 20
 
 def look_ups(evidence: Evidence, facts: str) -> Cause:
     use, functions = evidence.use, evidence.columns["functions"]
-    part = part_of_io(evidence, use.time_ns("look_up"), use.calls("look_up"))
     maker = made_by_mpiio(evidence, "look_up")
-    by = f", made by {maker}," if maker else ""
-    text = f"{calls_of(use, 'look_up', functions)}{by} {part}"
+    told = maker.use("look_up") if maker else use
+    part = part_of_io(evidence, told.time_ns("look_up"), told.calls("look_up"))
+    by = f", made by {maker.function}," if maker else ""
+    text = f"{calls_of(told, 'look_up', functions)}{by} {part}"
     own = np.asarray(evidence.files["look_ups"])[np.asarray(evidence.files["ranks"]) == 1].sum()
     advised = "mpiio" if maker else "one rank" if 2 * own > use.calls("look_up") else ""
     if not maker and _are_used(evidence):

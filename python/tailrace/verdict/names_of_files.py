@@ -114,12 +114,13 @@ def _slow_names(evidence: Evidence, kinds: Sequence[str]) -> Cause:
     single = alone and "other" not in kinds
     use = sum_use(files, [file]) if single else evidence.use
     facts = " and ".join(calls_of(use, kind, functions) for kind in kinds if use.calls(kind))
-    maker = made_by_mpiio(evidence, kinds[0]) if len(kinds) == 1 else ""
-    by = f", made by {maker}," if maker else ""
-    verb = "takes" if use.calls(*kinds) == 1 else "take"
+    maker = made_by_mpiio(evidence, kinds[0]) if len(kinds) == 1 else None
+    told = maker.use(kinds[0], [file] if single else None) if maker else use
+    what = calls_of(told, kinds[0], functions) if maker else facts
+    by = f", made by {maker.function}," if maker else ""
     where = f" ({base_name(files['path'][file])})" if single else ""
-    part = percent(use.time_ns(*kinds) / evidence.io_time_ns)
-    text = f"{facts}{where}{by} {verb} {part} of the I/O time"
+    part = part_of_io(evidence, told.time_ns(*kinds), told.calls(*kinds))
+    text = f"{what}{where}{by} {part}"
     advised = _advised_of_names(use, functions, kinds)
     if advised in ("cut", "opened anew") and _are_of_fortran(evidence):
         advised = "cut by fortran"
