@@ -215,12 +215,6 @@ def test_advice_to_the_system_has_a_name_and_advice_of_its_own():
     assert found.advice.startswith("call posix_fadvise once for a file")
 
 
-def test_chunks_of_zarr_are_advised_to_be_larger():
-    chunks = [call("open", 10 * MILLISECOND, 1, b"/run/t.zarr/c/0/%d" % i) for i in range(200)]
-    chunks += [write(MILLISECOND, piece.path, 225, 1) for piece in chunks]
-    assert first(*chunks).advice.startswith("choose larger chunks, or put many into one file")
-
-
 def test_look_ups():
     found = first(call("stat", SECOND, 12_000), call("open", 100 * MILLISECOND, 10))
     assert found.finding == "48,000 look-ups of 83.3 µs each take 90.9 % of the I/O time"

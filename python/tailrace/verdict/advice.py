@@ -184,6 +184,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "lock tests": "open fewer files by MPI-IO, and keep them open; where no shared file "
         "pointer is used (MPI_File_write_shared), mpiexec --mca sharedfp ^lockedfile leaves the "
         "tests out",
+        "zarr metadata": "each append to an array writes the metadata again: append more at once, "
+        "or make the array as long as it will be first, and write regions of it",
         "temporary": "keep in memory what is removed again, or in /dev/shm, which is memory; else "
         "put the small files into one",
         "python": "import fewer modules, or from node-local storage: an environment copied there, "

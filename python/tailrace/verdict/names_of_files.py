@@ -37,6 +37,7 @@ from tailrace.verdict.requests import (
     sum_use,
     sums_of,
 )
+from tailrace.verdict.zarr import are_of_zarr, metadata_again, metadata_of
 
 # A second kind of call is named where it has so much of the time.
 WORTH_NAMING = 0.1
@@ -425,11 +426,17 @@ def _many_files(evidence: Evidence) -> Cause | None:
     once = np.isin(rows, list(evidence.once(map(int, rows))))
     if once.sum() < MANY_FILES:
         return None
-    use, moved = sum_use(files, rows), int(sizes[rows[once]].sum())
     times = np.sum([np.asarray(files[f"{kind}_ns"]) for kind in METADATA_KINDS], axis=0)
     whole = CAUSE_SHARE * times.sum()
     if times[rows].sum() < whole or times[rows].max() >= whole:  # others have it, or one of them
         return None
+    of_zarr = are_of_zarr(evidence, rows)
+    if of_zarr and (cause := metadata_again(evidence, rows)) is not None:
+        return cause
+    if of_zarr:
+        chunks = ~np.isin(rows, list(metadata_of(evidence, rows)))
+        rows, once = rows[chunks], once[chunks]
+    use, moved = sum_use(files, rows), int(sizes[rows[once]].sum())
     # Beside empty ones, which locks are, or those with bytes, whichever take longer.
     with_bytes = sizes[rows] > 0
     empty = 2 * times[rows[with_bytes]].sum() < times[rows].sum()
@@ -455,6 +462,6 @@ def _many_files(evidence: Evidence) -> Cause | None:
     removals = calls_of_functions(evidence.columns["functions"], OTHERS["removal"])
     if not empty and min(changes, removals) >= ONE_FILE_SHARE * number:
         advised = "temporary"
-    elif 2 * sum(b".zarr/" in bytes(files["path"][row]) for row in rows) > len(rows):
+    elif of_zarr:
         advised = "zarr"
     return Cause(Kind.MANY_FILES, text, _facts(evidence, use), advised=advised)

@@ -20,6 +20,8 @@ so (tests/python/test_verdict_why.py has for each a case where it is, and one wh
 | F is opened and written anew n times    | the same, and all of it is written at each open       |
 | n files of m bytes                      | MANY_FILES opened, of less than 1 MB; no slow one; or |
 |                                         | read or written by FEW_REQUESTS each time             |
+| n files of zarr's metadata are written m| see zarr.py                                           |
+| times                                   |                                                       |
 | n opens and look-ups for Python's       | half of the time for files' names is on modules' paths|
 | modules                                 |                                                       |
 | n look-ups                              | they take half of the time for files' names           |
