@@ -185,3 +185,22 @@ def test_prints_to_a_descriptor_are_told_from_a_stream_in_a_file_of_each_rank_to
 
     assert advised("dprintf").startswith("print to a stream")
     assert advised("fprintf").startswith("give the stream a larger buffer")
+
+
+@pytest.mark.parametrize(
+    ("calls", "how", "said"),
+    [
+        (write, "direct", "; opened with O_DIRECT; "),
+        (write, "synchronous", "; opened with O_SYNC or O_DSYNC; "),
+        (read, "direct", "; opened with O_DIRECT; "),
+        (read, "synchronous", ""),  # which waits for nothing
+    ],
+)
+def test_how_a_file_was_opened_is_said_of_requests_that_a_fast_device_serves(calls, how, said):
+    """6,000 of 8 KiB by each rank, at 60 µs."""
+    row = [useful(SECOND), calls(360 * MILLISECOND, OUT, 6000 * 8192, 6000)]
+    meta = {f"opened_{how}": OUT.decode()}
+    run = Program([row] * RANKS, *[1360 * MILLISECOND] * 2, SECOND, meta=meta)
+    found = judge(Evidence(run.columns())).findings[0]
+    assert found.code == "small_requests"
+    assert ("opened with" in found.evidence) == bool(said) and said in found.evidence

@@ -356,12 +356,18 @@ def _small_ones(evidence: Evidence, kind: str) -> Cause | None:
             each = nanoseconds(use.each_ns(kind))
             text = f"{gathered_of(use, kind)} and {each} each: they wait for {whom}"
         advised, facts = _advised_of_slow(evidence, rows, kind), _totals(evidence, use, kind)
-        if how := evidence.opened(rows):
-            facts = f"{facts}; opened with {OPENED_WITH[how]}"
+        facts += _opened_how(evidence, rows, kind)
         return Cause(Kind.SLOW_SMALL_REQUESTS, text, facts, only_row(rows), advised=advised)
     if use.calls(kind) < MANY_REQUESTS:
         return None
     return opened_for_each(evidence, kind) or _small(evidence, kind, rows, use)
+
+
+def _opened_how(evidence: Evidence, rows: np.ndarray, kind: str) -> str:
+    """`; opened with O_DIRECT`, where that makes each request wait: O_SYNC is for writes."""
+    how = evidence.opened(rows)
+    waits = how == "direct" or (how and kind == "write")
+    return f"; opened with {OPENED_WITH[how]}" if waits else ""
 
 
 def _waiting(evidence: Evidence, kind: str, rows: np.ndarray) -> np.ndarray:
@@ -418,6 +424,7 @@ def _small(evidence: Evidence, kind: str, rows: np.ndarray, use: Use) -> Cause:
     where = _interleaved(evidence, rows, kind)
     text += f"{where} {part_of_io(evidence, time_ns)}"
     facts = f"{evidence.described(use, kind)} in {where_of(evidence, rows)}"
+    facts += _opened_how(evidence, rows, kind)
     file = only_row(rows)
     merged = "interleaved" in where and evidence.library_in(file) == "posix"
     advised = "interleaved" if merged else ""
