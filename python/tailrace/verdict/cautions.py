@@ -286,6 +286,8 @@ def goes_first(evidence: Evidence, caution: Finding) -> bool:
     """Whether it is said before all else: it is about most of what the program does."""
     if caution.code is Kind.NOT_RECORDED:
         return _mostly(evidence)
+    if caution.code is Kind.OVERLAPPED_IO and caution.share_of_runtime < NOTABLE_LOSS:
+        return False  # if the main threads wait for that, then no longer
     first = (Kind.OVERLAPPED_IO, Kind.OTHER_THREADS, Kind.INCOMPLETE_TRACE)
     return caution.code in first and veils(evidence, caution)
 

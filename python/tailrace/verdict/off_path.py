@@ -27,6 +27,8 @@ NOTABLE_INSIDE = 0.02
 # A main thread that sleeps for so much of its time outside calls, or of what it is there longer
 # than others, is not said to compute.
 MOSTLY_ASLEEP = 0.5
+# Of the run; however long the main threads sleep: on a loaded machine each second takes longer.
+MUCH_RUN = 0.1
 # Beside the run: file calls outside of it that are worth a word.
 NOTABLE_OUTSIDE = 0.1
 NOTABLE_OUTSIDE_NS = 50_000_000
@@ -297,8 +299,8 @@ def slept_text(evidence: Evidence) -> str:
 
 def who_runs_meanwhile(evidence: Evidence) -> str:
     """`other threads run for 2.90 s in all`, or the processes that the program waited for: where
-    they ran, beyond what they may have while the main threads did, for so much of the time that
-    these sleep that they may well be waited for; else empty."""
+    they ran, beyond what they may have while the main threads did, for so much of the run that
+    they may well be waited for; else empty. Their own waits for a processor are not known."""
     usage, slept = usage_of(evidence), slept_ns(evidence)
     if usage is None or slept is None:
         return ""
@@ -309,7 +311,7 @@ def who_runs_meanwhile(evidence: Evidence) -> str:
     }
     who = max(ran, key=lambda name: ran[name])
     main_ns = sum(map(int, evidence.columns["meta"]["ran_ns"].split(",")))
-    long = ran[who] - main_ns >= MOSTLY_ASLEEP * int(slept.sum()) > 0
+    long = slept.any() and ran[who] - main_ns >= MUCH_RUN * evidence.times.runtime_ns
     return f"{who} for {nanoseconds(ran[who])} in all" if long else ""
 
 

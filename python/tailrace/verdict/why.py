@@ -38,6 +38,7 @@ so (tests/python/test_verdict_why.py has for each a case where it is, and one wh
 |                                         | half goes back                                        |
 | n reads that find nothing, x each: …     | see at_the_end.py                                     |
 | n small requests that take x each       | less than 64 KiB, at least 0.1 ms with a processor    |
+|                                         | (or without: that of other threads is not known)      |
 | n small requests                        | less than 64 KiB, and at least a thousand of them     |
 | m prints in n requests                  | the same, of what a buffer of stdio gathered: m > n   |
 | … interleaved by n ranks in F           | they skip forward over the same stretch, begin at     |
@@ -78,6 +79,7 @@ from tailrace.verdict.names_of_files import (
     whole_files,
 )
 from tailrace.verdict.not_blocking import waits_for_requests
+from tailrace.verdict.off_path import of_others_mostly
 from tailrace.verdict.requests import (
     KINDS,
     LARGE_SYNC_BYTES,
@@ -351,6 +353,8 @@ def _small_ones(evidence: Evidence, kind: str) -> Cause | None:
         # most file systems let one rank at a time write to a file
         shared = kind == "write" and any(len(evidence.users_of(row, kind)) > 1 for row in rows)
         whom = "a device, a server or each other" if shared else "a device or a server"
+        if of_others_mostly(evidence) and not evidence.opened(rows):  # of them it is not known
+            whom = f"{whom.replace(' or', ',')} or a processor"
         text = f"{text}: so small, they wait for {whom}"
         if use.gathered(kind):
             each = nanoseconds(use.each_ns(kind))
