@@ -408,6 +408,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "windows": _WINDOWS,
         "collective": "where another rank is late each time, balance the work of each step and not "
         "only of all; or let collective calls overlap with it (MPI_Iallreduce)",
+        "spawned": "start all ranks at once (mpiexec -n N), or spawn them early and compute "
+        "meanwhile",
     },
     "io_not_in_trace": {
         "": 'record file calls, too: `<input-output enabled="yes" />` in the configuration of '

@@ -19,6 +19,7 @@ from tailrace.verdict.places import placed
 from tailrace.verdict.routines import output_routines
 from tailrace.verdict.run_findings import BOTTLENECKS, DOUBTS, exchange_share
 from tailrace.verdict.slow_file import tells_a_rate
+from tailrace.verdict.spawned import is_of_spawned
 
 # Of findings about files whose shares are so nearly equal, the first line names who before why.
 EQUAL_SHARE = 0.9
@@ -224,6 +225,8 @@ def _what(evidence: Evidence, finding: Finding) -> str:
         return "Using memory, devices or the kernel's files takes"
     if finding.code is Kind.SLEEP:
         return "Sleeping outside MPI and file calls takes"
+    if is_of_spawned(finding):
+        return "Waiting for ranks that are started meanwhile takes"
     other = "time outside MPI and file calls" if asleep(evidence) else "computation"
     if finding.code is Kind.LOAD_IMBALANCE:
         return f"Uneven {other} takes"

@@ -43,6 +43,7 @@ from tailrace.verdict.requests import (
     sums_of,
 )
 from tailrace.verdict.routines import SLOWEST_BYTES_PER_S, output_routine_ns
+from tailrace.verdict.spawned import awaited_ns, waits_for_spawned
 from tailrace.verdict.streams import slept_in_streams, streams, streams_ns
 
 # Ranks that compute less than this share of the longest do something else, where the others are
@@ -259,9 +260,13 @@ def _idle(useful: np.ndarray) -> np.ndarray:
 
 
 def serialization(evidence: Evidence) -> Finding | None:
-    """Serialization: max U / T_ideal, less what others waited for capture at most."""
+    """Serialization: max U / T_ideal, less what others waited for capture at most, and for ranks
+    that had to be started first."""
     own_ns = evidence.overhead.most_ns if evidence.overhead.notable else 0
     loss = max(evidence.losses.serialization_ns - own_ns, 0)
+    if (spawned := waits_for_spawned(evidence, loss)) and not much_is_unknown(evidence):
+        return spawned
+    loss = max(loss - awaited_ns(evidence), 0)
     if evidence.share(loss) < NOTABLE_LOSS or much_is_unknown(evidence):
         return None
     other, verb = "computation", "computes"
