@@ -34,10 +34,11 @@ pub(crate) struct Image {
     pub replaced: bool,
 }
 
-type Process = (String, u32);
+/// Host and number.
+pub(super) type Process = (String, u32);
 
 impl Image {
-    fn process(&self) -> Process {
+    pub(super) fn process(&self) -> Process {
         (self.host.clone(), self.process)
     }
 
@@ -51,7 +52,7 @@ impl Image {
     }
 
     /// Those that started it, the nearest first: not all need be recorded.
-    fn ancestors(&self) -> impl Iterator<Item = Process> {
+    pub(super) fn ancestors(&self) -> impl Iterator<Item = Process> {
         let known = self.meta.get("ancestors").or_else(|| self.meta.get("parent"));
         let numbers = known.map_or("", String::as_str).split_whitespace();
         let numbers = numbers.filter_map(|number| number.parse().ok());

@@ -7,7 +7,7 @@ use crate::error::escape_controls;
 use crate::tables::{Location, Place};
 
 use super::merge::tidy;
-use super::ranks::Image;
+use super::ranks::{Image, Process};
 use super::survey::Survey;
 
 /// Metas of a process: how many others it started, and what the kernel counted of it where the run
@@ -27,6 +27,8 @@ const COMPRESSED_NUMBERS: [usize; 2] = [4, 5];
 pub(super) const CHILDREN_LEFT: &str = "children_left";
 
 const USAGE_NUMBERS: usize = 5;
+/// Where, among those sums, the bytes and the time of the processes stand that it waited for.
+const OF_CHILDREN: usize = 2;
 /// Where the thread's waits for a processor stand: behind how long it ran, and those.
 const DELAY: usize = USAGE_NUMBERS + 1;
 /// And for how long all threads of the process ran.
@@ -57,27 +59,29 @@ const WRITABLE: &str = "mapped_writable";
 const OPENED_MAX: usize = 1000;
 
 /// Of a main thread's process: how long that thread ran, if it saw the end, and the other threads,
-/// if that is known; and the differences of what the kernel counted.
+/// if that is known, and all of them; and the differences of what the kernel counted.
 struct Usage {
     ran: Option<u64>,
     others_ran: Option<u64>,
+    all_ran: u64,
     counted: [u64; USAGE_NUMBERS],
     faults: [u64; 2],
 }
 
 pub(super) struct Unseen<'a> {
     streams: Vec<Source<'a>>,
-    /// By rank: processes that it started and that have no stream.
+    images: &'a [Image],
+    /// By rank: processes that were started and that have no stream.
     started: BTreeMap<u32, u64>,
     /// Files on file systems that were mapped.
     mapped: BTreeSet<&'a str>,
 }
 
 impl<'a> Unseen<'a> {
-    pub(super) fn of(streams: Vec<Source<'a>>, images: &[Image]) -> Self {
+    pub(super) fn of(streams: Vec<Source<'a>>, images: &'a [Image]) -> Self {
         let mapped = notes(&streams, "mmap").filter(|path| on_file_system(path)).collect();
         let started = started(&streams, images);
-        Self { streams, started, mapped }
+        Self { streams, images, started, mapped }
     }
 
     /// `not_recorded` in sentences, `unseen` in words; `usage` and `ran_ns` where they are known of
@@ -158,12 +162,49 @@ impl<'a> Unseen<'a> {
             let rank = location.rank as usize;
             ran[rank] = of_rank.ran.map_or_else(String::new, |ns| ns.to_string());
             add(&mut sums, &of_rank.counted);
+            add(&mut sums[OF_CHILDREN..], &self.of_survivors(location.rank, locations));
             add(&mut faults, &of_rank.faults);
         }
         let others = others.filter(|ran| *ran > 0).map(|ran| ("others_ran_ns", ran.to_string()));
         let told = [("usage", words(&sums)), ("faults", words(&faults)), ("ran_ns", ran.join(","))];
         let told = told.into_iter().chain(others);
         told.map(|(key, value)| (key.to_owned(), value)).collect()
+    }
+
+    /// What recorded processes moved and ran that ended after the one that started them, with what
+    /// they had waited for: nobody waited for them, so that the kernel counts them for no other
+    /// process. Python's server of forks is one.
+    fn of_survivors(
+        &self,
+        rank: u32,
+        locations: &[Location],
+    ) -> [u64; USAGE_NUMBERS - OF_CHILDREN] {
+        let first = locations.partition_point(|location| location.rank < rank);
+        let of_rank = locations[first..].iter().take_while(|location| location.rank == rank);
+        let mut ends: BTreeMap<Process, i64> = BTreeMap::new();
+        let mut firsts: BTreeMap<Process, u32> = BTreeMap::new();
+        for (number, location) in (first as u32..).zip(of_rank) {
+            let process = (location.host.clone(), location.process);
+            let end = ends.entry(process.clone()).or_insert(location.end_ns);
+            *end = (*end).max(location.end_ns);
+            firsts.entry(process).or_insert(number);
+        }
+        let mut sums = [0u64; USAGE_NUMBERS - OF_CHILDREN];
+        for (process, location) in &firsts {
+            let image = self.image_of(*location).filter(|image| image.helper);
+            let starter_ends = image.and_then(|image| ends_of(image, &ends));
+            let survives = starter_ends.is_some_and(|end| ends[process] > end);
+            if let Some(usage) = survives.then(|| self.usage_of(*location, 0)).flatten() {
+                let [written, read, .., children_ran] = usage.counted; // bytes: of all of them
+                add(&mut sums, &[written, read, usage.all_ran.saturating_add(children_ran)]);
+            }
+        }
+        sums
+    }
+
+    fn image_of(&self, location: u32) -> Option<&Image> {
+        let first = self.streams.partition_point(|stream| stream.location < location);
+        self.streams.get(first).map(|stream| &self.images[stream.image])
     }
 
     /// By rank, as its process says it; empty of those that say nothing.
@@ -204,7 +245,8 @@ impl<'a> Unseen<'a> {
         counted[0] = counted[0].saturating_sub(streams);
         let others_ran =
             (by_main && end.1[ALL_RAN] > 0).then(|| since(ALL_RAN).saturating_sub(since(0)));
-        Some(Usage { ran, others_ran, counted, faults: [since(FAULTS), since(FAULTS + 1)] })
+        let faults = [since(FAULTS), since(FAULTS + 1)];
+        Some(Usage { ran, others_ran, all_ran: since(ALL_RAN), counted, faults })
     }
 }
 
@@ -243,26 +285,30 @@ fn notes<'a>(streams: &[Source<'a>], key: &str) -> impl Iterator<Item = &'a str>
     all.filter(move |(k, _)| k == key).map(|(_, text)| text.as_str())
 }
 
-/// Not where all processes are recorded.
+/// When the nearest ended of those that started it and are recorded.
+fn ends_of(image: &Image, ends: &BTreeMap<Process, i64>) -> Option<i64> {
+    image.ancestors().find_map(|process| ends.get(&process).copied())
+}
+
+/// By rank: what its process and all that it started and is recorded started themselves, less those
+/// of them that are recorded. Not where all processes are recorded.
 fn started(streams: &[Source<'_>], images: &[Image]) -> BTreeMap<u32, u64> {
-    let mut of_rank: BTreeMap<u32, (BTreeMap<usize, u64>, BTreeSet<u32>)> = BTreeMap::new();
+    type Counts = BTreeMap<usize, u64>;
+    let mut of_rank: BTreeMap<u32, (Counts, BTreeMap<Process, &Image>)> = BTreeMap::new();
     for stream in streams {
         let image = &images[stream.image];
         let counted = stream.survey.meta.get(PROCESSES_STARTED).and_then(|n| n.parse().ok());
         let all = image.meta.get("processes").is_some_and(|which| which == "all");
         let Some(rank) = image.rank.filter(|_| !all) else { continue };
         let (started, recorded) = of_rank.entry(rank).or_default();
-        if image.helper {
-            recorded.insert(image.process);
-        } else {
-            let of_image = started.entry(stream.image).or_default();
-            *of_image = (*of_image).max(counted.unwrap_or(0));
-        }
+        let of_image = started.entry(stream.image).or_default();
+        *of_image = (*of_image).max(counted.unwrap_or(0));
+        recorded.entry(image.process()).or_insert(image);
     }
-    let left = of_rank.into_iter().map(|(rank, (counts, seen))| {
+    let left = of_rank.into_iter().map(|(rank, (counts, recorded))| {
         let count = counts.into_values().fold(0u64, u64::saturating_add);
-        let left = count.saturating_sub(seen.len() as u64);
-        (rank, left)
+        let known = |image: &&&Image| image.ancestors().any(|from| recorded.contains_key(&from));
+        (rank, count.saturating_sub(recorded.values().filter(known).count() as u64))
     });
     left.filter(|(_, count)| *count > 0).collect()
 }
