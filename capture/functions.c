@@ -25,11 +25,16 @@ static const uint8_t layers[FUNCTION_COUNT] = {
 #undef FUNCTION
 };
 
-/* All are looked for now: later it may be on the small stack of a signal handler. */
-void functions_register(void)
+void functions_find_all(void)
 {
     for (enum function function = FUNCTION_none + 1; function < FUNCTION_COUNT; function++)
         real_function(function);
+}
+
+/* All are looked for now: later it may be on the small stack of a signal handler. */
+void functions_register(void)
+{
+    functions_find_all();
     tailrace_register_functions(0, FUNCTION_COUNT, names, layers);
 }
 

@@ -13,6 +13,9 @@ enum function {
     FUNCTION_COUNT
 };
 
+/* Finds all of them. */
+void functions_find_all(void);
+
 /* Tells the core the names and layers. */
 void functions_register(void);
 

@@ -349,6 +349,14 @@ static bool starts_at_once(const char *executable, int argc, char **argv)
     return true;
 }
 
+/* The program may print dlerror()'s text with the first call of a function, for which capture then
+ * must not ask. */
+static void ask_before_errors(void)
+{
+    if (glibc_is_there() && !libdl_keeps_errors())
+        functions_find_all();
+}
+
 __attribute__((constructor)) static void program_starts(int argc, char **argv)
 {
     char executable[PATH_BYTES];
@@ -359,8 +367,10 @@ __attribute__((constructor)) static void program_starts(int argc, char **argv)
     preload_prepare();
     if (getenv("TAILRACE_RAW") && starts_ranks(executable))
         name_launch();
-    if (libdl_find())
+    if (libdl_find()) {
+        ask_before_errors();
         ending_prepare();
+    }
     if (glibc_is_there() && libdl_find() && wants_recording(executable)) {
         process.may_record = true;
         modules_started_with();

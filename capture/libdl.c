@@ -3,6 +3,7 @@
 #include "libdl.h"
 
 #include <stddef.h>
+#include <stdint.h>
 
 #pragma weak dlsym
 #pragma weak dlvsym
@@ -10,23 +11,113 @@
 #pragma weak dlclose
 #pragma weak dladdr
 #pragma weak dladdr1
+#pragma weak dlerror
 
 /* What glibc itself loads its parts with. The versions that need libdl.so.2 all have these. */
 void *__libc_dlopen_mode(const char *path, int mode) __attribute__((weak));
 void *__libc_dlsym(void *handle, const char *name) __attribute__((weak));
 enum { AS_DLOPEN = 1u << 31 };
 
-struct libdl libdl;
+struct libdl libdl, libdl_of_program;
+
+/* --- The program's error --- */
+
+/* Since 2.34 glibc has a pointer of each thread to what dlerror() will tell, or has told: NULL where
+ * there is nothing. It is as far from a variable of ours in all threads. */
+static __thread char here __attribute__((tls_model("initial-exec")));
+static uintptr_t errors_distance; /* 0: not known */
+
+static void find_errors(void)
+{
+    __typeof__(libdl.symbol_of_version) symbol = libdl_of_program.symbol_of_version;
+    void *error = symbol ? symbol(RTLD_DEFAULT, "__libc_dlerror_result", "GLIBC_PRIVATE") : NULL;
+    if (error)
+        errors_distance = (uintptr_t)error - (uintptr_t)&here;
+}
+
+bool libdl_keeps_errors(void)
+{
+    return errors_distance;
+}
+
+static void **current_error(void)
+{
+    return (void **)((uintptr_t)&here + errors_distance);
+}
+
+static void *put_aside(void)
+{
+    if (!errors_distance)
+        return NULL;
+    void *error = *current_error();
+    *current_error() = NULL;
+    return error;
+}
+
+/* That a question of ours had no answer is nothing to the program: told twice, it is forgotten. */
+static void put_back(void *error, bool failed)
+{
+    if (failed && libdl_of_program.error) {
+        libdl_of_program.error();
+        libdl_of_program.error();
+    }
+    if (errors_distance)
+        *current_error() = error;
+}
+
+static void *keeping_symbol(void *handle, const char *name)
+{
+    void *error = put_aside();
+    void *address = libdl_of_program.symbol(handle, name);
+    put_back(error, !address);
+    return address;
+}
+
+static void *keeping_symbol_of_version(void *handle, const char *name, const char *version)
+{
+    void *error = put_aside();
+    void *address = libdl_of_program.symbol_of_version(handle, name, version);
+    put_back(error, !address);
+    return address;
+}
+
+static void *keeping_open(const char *path, int mode)
+{
+    void *error = put_aside();
+    void *handle = libdl_of_program.open(path, mode);
+    put_back(error, !handle);
+    return handle;
+}
+
+static int keeping_close(void *handle)
+{
+    void *error = put_aside();
+    int result = libdl_of_program.close(handle);
+    put_back(error, result);
+    return result;
+}
+
+/* The last of them says that all are there. */
+static void take_keeping(void)
+{
+    const struct libdl *its = &libdl_of_program;
+    find_errors();
+    libdl.symbol_of_version = its->symbol_of_version ? keeping_symbol_of_version : NULL;
+    libdl.open = keeping_open;
+    libdl.close = keeping_close;
+    libdl.address = its->address;
+    libdl.address_more = its->address_more;
+    libdl.error = its->error;
+    __atomic_store_n(&libdl.symbol, keeping_symbol, __ATOMIC_RELEASE);
+}
+
+/* --- Where they are --- */
 
 /* Here, or in a libdl.so.2 that the program brought with it. */
 static void take_linked(void)
 {
-    libdl.symbol_of_version = dlvsym;
-    libdl.open = dlopen;
-    libdl.close = dlclose;
-    libdl.address = dladdr;
-    libdl.address_more = dladdr1;
-    __atomic_store_n(&libdl.symbol, dlsym, __ATOMIC_RELEASE);
+    libdl_of_program = (struct libdl){dlsym, dlvsym, dlopen, dlclose, dladdr, dladdr1, dlerror};
+    take_keeping();
 }
 
 static void *loaded(const char *name)
@@ -41,14 +132,17 @@ static void take_loaded(void)
     void *library = loaded("libdl.so.2");
     if (!library)
         return;
-    __typeof__(libdl.symbol) symbol = (__typeof__(symbol))__libc_dlsym(library, "dlsym");
-    libdl.symbol_of_version = (__typeof__(libdl.symbol_of_version))__libc_dlsym(library, "dlvsym");
-    libdl.open = (__typeof__(libdl.open))__libc_dlsym(library, "dlopen");
-    libdl.close = (__typeof__(libdl.close))__libc_dlsym(library, "dlclose");
-    libdl.address = (__typeof__(libdl.address))__libc_dlsym(library, "dladdr");
-    libdl.address_more = (__typeof__(libdl.address_more))__libc_dlsym(library, "dladdr1");
-    if (libdl.open && libdl.close && libdl.address && libdl.address_more)
-        __atomic_store_n(&libdl.symbol, symbol, __ATOMIC_RELEASE);
+    struct libdl *found = &libdl_of_program;
+    found->symbol = (__typeof__(found->symbol))__libc_dlsym(library, "dlsym");
+    found->symbol_of_version =
+        (__typeof__(found->symbol_of_version))__libc_dlsym(library, "dlvsym");
+    found->open = (__typeof__(found->open))__libc_dlsym(library, "dlopen");
+    found->close = (__typeof__(found->close))__libc_dlsym(library, "dlclose");
+    found->address = (__typeof__(found->address))__libc_dlsym(library, "dladdr");
+    found->address_more = (__typeof__(found->address_more))__libc_dlsym(library, "dladdr1");
+    found->error = (__typeof__(found->error))__libc_dlsym(library, "dlerror");
+    if (found->symbol && found->open && found->close && found->address && found->address_more)
+        take_keeping();
 }
 
 bool libdl_find(void)

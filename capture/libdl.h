@@ -16,11 +16,22 @@ struct libdl {
     int (*close)(void *handle);
     int (*address)(const void *address, Dl_info *info);
     int (*address_more)(const void *address, Dl_info *info, void **more, int kind); /* glibc's */
+    char *(*error)(void);
 };
+
+/* For capture's own questions: what dlerror() will tell the program, and the text that it last told,
+ * stay. */
 extern struct libdl libdl;
+
+/* As the program calls them. */
+extern struct libdl libdl_of_program;
 
 /* Fills them in; false where there are none. Asked again it says the same at once. */
 bool libdl_find(void);
+
+/* Whether that holds: of glibc before 2.34 nobody knows where it keeps the error, so that each
+ * question loses it. */
+bool libdl_keeps_errors(void);
 
 /* A function of the C library itself where there are none: what stands before it is passed over. */
 void *libdl_symbol_of_libc(const char *name);

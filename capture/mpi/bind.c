@@ -264,11 +264,13 @@ static void look(void)
 
 /* --- The loader's functions --- */
 
+/* A library that could not be loaded left nothing to look at. */
 static void *open_and_look(const char *path, int mode)
 {
     void *handle = loader.open(path, mode);
     int saved = errno;
-    look();
+    if (handle)
+        look();
     errno = saved;
     return handle;
 }
@@ -339,8 +341,8 @@ void mpi_bind(void)
     loader.open = (dlopen_function)libdl.symbol(RTLD_NEXT, "dlopen");
     loader.symbol = (dlsym_function)libdl.symbol(RTLD_NEXT, "dlsym");
     if (!loader.open || !loader.symbol) { /* what will need libdl.so.2 was not loaded yet */
-        loader.open = libdl.open;
-        loader.symbol = libdl.symbol;
+        loader.open = libdl_of_program.open;
+        loader.symbol = libdl_of_program.symbol;
     }
     look();
 }
