@@ -173,7 +173,7 @@ struct stream {
     struct path_cache *paths; /* paths.c alone knows what is in it */
     size_t paths_bytes;
     size_t places_bytes;
-    bool places_failed; /* there is no memory for them */
+    bool places_failed; /* there is no memory for them, or they are not looked for */
     char path[512];
 };
 

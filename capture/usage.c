@@ -4,6 +4,7 @@
  * of any call.
  */
 #define _GNU_SOURCE
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,7 +101,8 @@ static bool read_ran(int thread, unsigned long long *ns, uint64_t *delay_ns)
 /* Whether the process has children that it did not wait for: what they move is not counted. */
 bool usage_children_left(void)
 {
-    long found = system_call(SYS_waitid, P_ALL, 0, 0, WEXITED | WNOHANG | WNOWAIT, 0, 0);
+    siginfo_t child; /* for valgrind, which complains where there is none */
+    long found = system_call(SYS_waitid, P_ALL, 0, (long)&child, WEXITED | WNOHANG | WNOWAIT, 0, 0);
     return !tailrace_calls_forbidden && found != -ECHILD;
 }
 

@@ -73,3 +73,21 @@ fn what_ran_beside_the_main_thread_is_the_others() {
     assert_eq!(all, Some((900 - 90).to_string()));
     assert_eq!(others("7 5 0 0 0 0 0 0", "7 95 0 0 0 0 0 0"), None);
 }
+
+/// Before the exec the host's time was counted as the thread's, and not after it (under an emulator,
+/// which does not say that there is a host): how long it ran is not known, nor how long others did.
+#[test]
+fn a_clock_that_goes_back_in_an_exec_says_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut launcher = Stream::new(7, 0, 0);
+    launcher.meta("host", "node").meta("node", "n").meta("exe", "/bin/launcher").clock(0, 0);
+    launcher.meta("usage_begin", "7 4000 0 0 0 0 0 0 5").u64_at(80, 0);
+    launcher.save(directory.path(), 0);
+    let mut program = Stream::new(7, 0, 100);
+    program.meta("host", "node").meta("node", "n").meta("exe", "/bin/program").clock(100, 100);
+    program.meta("usage_begin", "7 60 0 0 0 0 0 0 60").meta("usage_end", "7 95 0 0 0 0 0 0 95");
+    program.save(directory.path(), 1);
+    let trace = open(&pack(directory.path())).unwrap();
+    let meta = &trace.tables().meta;
+    assert_eq!((meta["ran_ns"].as_str(), meta.get("others_ran_ns")), ("", None));
+}

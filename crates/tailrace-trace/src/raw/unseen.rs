@@ -237,7 +237,9 @@ impl<'a> Unseen<'a> {
         };
         let of_last = || same().filter(|stream| stream.image == main.image);
         let end = numbers(of_last().find_map(|stream| stream.survey.meta.get(USAGE_END))?)?;
-        let by_main = main.survey.header.main && begin.0 == end.0;
+        // what ran less in the end was counted in another way before an exec
+        let counted_alike = end.1[0] >= begin.1[0];
+        let by_main = main.survey.header.main && begin.0 == end.0 && counted_alike;
         let since = |i: usize| end.1[i].saturating_sub(begin.1[i]);
         let ran = by_main.then(|| since(0) + since(DELAY).saturating_sub(waited));
         let mut counted: [u64; USAGE_NUMBERS] = std::array::from_fn(|i| since(i + 1));
