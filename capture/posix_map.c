@@ -11,12 +11,9 @@
 #include <unistd.h>
 
 #include "process.h"
+#include "ring.h"
 #include "system.h"
 #include "wrap.h"
-
-#ifndef SYS_io_uring_setup
-#define SYS_io_uring_setup 425
-#endif
 
 enum {
     MAPPINGS = 64,
@@ -94,14 +91,24 @@ static void note_mapping(void *address, size_t bytes, int protection, int flags,
         path_note("mapped_writable", descriptor);
 }
 
+static void *map_of_no_file(void *address, int descriptor, off_t offset)
+{
+    if (offset == RING_REQUESTS && address != MAP_FAILED)
+        ring_mapped(descriptor, address);
+    return address;
+}
+
 /* Anonymous memory is what allocators ask for: no question, no record. */
 #define MAP(name, off)                                                                             \
     TAILRACE_EXPORT void *name(void *address, size_t bytes, int protection, int flags, int fd,     \
                                off offset)                                                         \
     {                                                                                              \
         uint32_t file;                                                                             \
-        if (!tailrace_recording || (flags & MAP_ANONYMOUS) || !(file = descriptor_file(fd)))       \
+        if (!tailrace_recording || (flags & MAP_ANONYMOUS))                                        \
             return REAL(name)(address, bytes, protection, flags, fd, offset);                      \
+        if (!(file = descriptor_file(fd)))                                                         \
+            return map_of_no_file(REAL(name)(address, bytes, protection, flags, fd, offset), fd,   \
+                                  offset);                                                         \
         struct call call;                                                                          \
         struct stream *stream = call_begin(&call, FUNCTION_##name);                                \
         void *result = REAL(name)(address, bytes, protection, flags, fd, offset);                  \
@@ -128,8 +135,9 @@ TAILRACE_EXPORT long syscall(long number, ...)
     for (int i = 0; i < 6; i++)
         arguments[i] = va_arg(list, long);
     va_end(list);
-    if (number == SYS_io_uring_setup && tailrace_recording)
-        tailrace_note("io_uring", "");
+    if (number == SYS_io_uring_enter && tailrace_recording)
+        ring_entered(arguments[3] & RING_BY_NUMBER ? -1 : (int)arguments[0],
+                     (unsigned)arguments[1]);
     if (number == SYS_io_submit && tailrace_recording)
         tailrace_note("native_aio", "");
     enum restriction restriction = restriction_of(number, arguments);
@@ -138,6 +146,8 @@ TAILRACE_EXPORT long syscall(long number, ...)
         paths_directory_changes(false);
     long result = REAL(syscall)(number, arguments[0], arguments[1], arguments[2], arguments[3],
                                 arguments[4], arguments[5]);
+    if (number == SYS_io_uring_setup && tailrace_recording && result >= 0)
+        ring_made((int)result, (const void *)arguments[1]);
     if (number == SYS_chdir || number == SYS_fchdir)
         paths_directory_changes(false);
     if (restriction && result >= 0)

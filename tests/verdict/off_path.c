@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/syscall.h>
@@ -51,7 +52,8 @@ static void *ring_part(int ring, size_t bytes, off_t offset)
     return part;
 }
 
-static void uring(void)
+/* So many requests as `request`, each at another offset, one at a time. */
+static void ask_ring(struct io_uring_sqe request, unsigned times)
 {
     struct io_uring_params given = {0};
     int ring = (int)syscall(SYS_io_uring_setup, 1, &given);
@@ -61,22 +63,43 @@ static void uring(void)
                            IORING_OFF_SQ_RING);
     char *done = ring_part(ring, given.cq_off.cqes + given.cq_entries * sizeof(struct io_uring_cqe),
                            IORING_OFF_CQ_RING);
-    struct io_uring_sqe *request =
-        ring_part(ring, given.sq_entries * sizeof *request, IORING_OFF_SQES);
-    int file = created("uring");
-    for (unsigned i = 0; i < PIECES; i++) {
-        *request = (struct io_uring_sqe){.opcode = IORING_OP_WRITE,
-                                         .fd = file,
-                                         .addr = (unsigned long)data,
-                                         .len = MIB,
-                                         .off = (unsigned long)i * MIB};
+    struct io_uring_sqe *asked = ring_part(ring, given.sq_entries * sizeof *asked, IORING_OFF_SQES);
+    for (unsigned i = 0; i < times; i++) {
+        *asked = request;
+        asked->off += (unsigned long)i * request.len;
         ((unsigned *)(sent + given.sq_off.array))[0] = 0;
         __atomic_store_n((unsigned *)(sent + given.sq_off.tail), i + 1, __ATOMIC_RELEASE);
         if (syscall(SYS_io_uring_enter, ring, 1, 1, IORING_ENTER_GETEVENTS, NULL, 0) != 1)
             fail("io_uring_enter");
         __atomic_store_n((unsigned *)(done + given.cq_off.head), i + 1, __ATOMIC_RELEASE);
     }
+    close(ring);
+}
+
+static void uring(void)
+{
+    int file = created("uring");
+    ask_ring(
+        (struct io_uring_sqe){
+            .opcode = IORING_OP_WRITE, .fd = file, .addr = (unsigned long)data, .len = MIB},
+        PIECES);
     close(file);
+}
+
+/* As event loops do: the ring is there for what epoll is to watch. */
+static void ring_of_events(void)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+    int ends[2], watch = epoll_create1(0);
+    if (pipe(ends) || watch < 0)
+        fail("pipe");
+    written(created("log"), 1);
+    ask_ring((struct io_uring_sqe){.opcode = IORING_OP_EPOLL_CTL,
+                                   .fd = watch,
+                                   .addr = (unsigned long)&event,
+                                   .len = EPOLL_CTL_ADD,
+                                   .off = (unsigned)ends[0]},
+             1);
 }
 
 /* The kernel's write, without the C library's: as a program does that has liburing linked in. */
@@ -269,11 +292,22 @@ int main(int arguments, char **words)
     static const struct {
         const char *name;
         void (*run)(void);
-    } programs[] = {{"uring", uring},     {"mapping", mapping},   {"privately", privately},
-                    {"little", little},   {"direct", direct},     {"again", again},
-                    {"reads", reads},     {"thread", thread},     {"forked", forked},
-                    {"shell", shell},     {"send", send},         {"asynchronous", asynchronous},
-                    {"workers", workers}, {"sleepers", sleepers}, {"thread_alone", thread_alone}};
+    } programs[] = {{"uring", uring},
+                    {"mapping", mapping},
+                    {"privately", privately},
+                    {"little", little},
+                    {"direct", direct},
+                    {"again", again},
+                    {"reads", reads},
+                    {"thread", thread},
+                    {"forked", forked},
+                    {"shell", shell},
+                    {"send", send},
+                    {"asynchronous", asynchronous},
+                    {"workers", workers},
+                    {"sleepers", sleepers},
+                    {"thread_alone", thread_alone},
+                    {"ring_of_events", ring_of_events}};
     data = malloc(MIB);
     memset(data, 'x', MIB);
     for (size_t i = 0; i < sizeof programs / sizeof *programs; i++)

@@ -72,6 +72,12 @@ def test_the_first_line_says_which_way_the_bytes_went(name: str, off_path: Path,
     assert "does not hold" not in run.headline
 
 
+def test_a_ring_that_moves_no_bytes_of_files_is_not_named(off_path: Path, tmp_path: Path):
+    run, _ = captured([off_path, "ring_of_events"], tmp_path, dict(os.environ))
+    assert "io_uring" not in run.headline, run.headline
+    assert "unseen" not in run.columns["meta"]
+
+
 @pytest.mark.parametrize("way", ["syscall", "libaio"])
 def test_io_submit_is_named(way: str, tmp_path: Path, counted: Path):
     """A context alone, which moves nothing, is not."""
