@@ -30,11 +30,11 @@ enum {
 static const struct layout {
     unsigned version;      /* 0x030b: 3.11 */
     int state, then_frame; /* of the thread's state to its frame; −1: no second step */
-    int code, previous, first_line, instructions, ascii, compact;
+    int code, previous, owner, first_line, instructions, ascii, compact;
 } layouts[] = {
-    {0x030b, 56, 8, 32, 48, 72, 184, 48, 72},
-    {0x030c, 56, 0, 0, 8, 68, 192, 40, 56},
-    {0x030d, 72, -1, 0, 8, 68, 200, 40, 56},
+    {0x030b, 56, 8, 32, 48, 69, 72, 184, 48, 72},
+    {0x030c, 56, 0, 0, 8, 70, 68, 192, 40, 56},
+    {0x030d, 72, -1, 0, 8, 70, 68, 200, 40, 56},
 };
 
 int python_known;
@@ -107,13 +107,29 @@ void python_look(void)
 
 /* --- The frames --- */
 
+/* The frame, or the next that is the program's: from 3.12 on CPython puts one of its own where C called
+ * Python. */
+static inline const void *of_program(const void *frame)
+{
+    enum { OWNED_BY_C_STACK = 3 };
+    while (frame && ((const char *)frame)[layout->owner] == OWNED_BY_C_STACK)
+        frame = pointer_at(frame, layout->previous);
+    return frame;
+}
+
+static inline const void *next(const void *frame)
+{
+    return of_program(pointer_at(frame, layout->previous));
+}
+
 static inline const void *innermost(void)
 {
     const char *state = is_initialized() ? thread_state() : NULL;
     if (!state)
         return NULL;
     const void *frame = pointer_at(state, layout->state);
-    return frame && layout->then_frame >= 0 ? pointer_at(frame, layout->then_frame) : frame;
+    return of_program(frame && layout->then_frame >= 0 ? pointer_at(frame, layout->then_frame)
+                                                       : frame);
 }
 
 /* Instructions lie in the code objects that they are of. They differ by less than the rotation
@@ -123,11 +139,10 @@ uint64_t python_hash(void)
     enum { ROTATION = 25 };
     uint64_t hash = 0;
     const void *frame = innermost();
-    long previous = layout->previous;
     for (int i = 0; frame && i < PYTHON_FRAMES; i++) {
         hash = (hash << ROTATION | hash >> (64 - ROTATION)) +
                (uintptr_t)pointer_at(frame, INSTRUCTION);
-        frame = pointer_at(frame, previous);
+        frame = next(frame);
     }
     return hash;
 }
@@ -135,8 +150,7 @@ uint64_t python_hash(void)
 unsigned python_frames(const void *frames[PYTHON_FRAMES])
 {
     unsigned count = 0;
-    for (const void *frame = innermost(); frame && count < PYTHON_FRAMES;
-         frame = pointer_at(frame, layout->previous))
+    for (const void *frame = innermost(); frame && count < PYTHON_FRAMES; frame = next(frame))
         frames[count++] = frame;
     return count;
 }
@@ -232,7 +246,7 @@ bool python_line(const void *frame, struct python_line *line)
     *at++ = 0;
     at = put_text(at, end, pointer_at(code, QUALIFIED_NAME));
     line->bytes = (size_t)(at - line->text);
-    if (!strncmp(line->text, "<interpreter", 12))
+    if (!strncmp(line->text, "<interpreter", 12) || !strcmp(line->text, "<shim>"))
         return false; /* a piece of code that is CPython's own */
     uintptr_t first = (uintptr_t)code + (uintptr_t)layout->instructions;
     uintptr_t instruction = (uintptr_t)pointer_at(frame, INSTRUCTION);

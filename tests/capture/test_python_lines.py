@@ -67,3 +67,29 @@ def test_every_call_has_its_line(capture, python):
 
 def line_of_step() -> int:
     return PROGRAM.read_text().splitlines().index("    step(Output(), file)") + 1
+
+
+# C's max() calls each level, for which newer Pythons have a frame of their own in between.
+NESTED = """
+import os
+def nest(depth):
+    if not depth:
+        return os.write(2, b"")
+    return max([depth], key=lambda depth: nest(depth - 1))
+nest(8)
+"""
+
+
+@pytest.mark.parametrize("python", pythons())
+def test_frames_of_the_interpreters_own_are_left_out(capture, tmp_path, python):
+    """They take no room of the twelve."""
+    (tmp_path / "nested.py").write_text(NESTED)
+    done = capture(Path(python).resolve(), tmp_path / "nested.py")
+    assert done.returncode == 0, done.stderr
+    names = [module.name for stream in done.streams for module in stream.modules.values()]
+    assert not [name for name in names if name.startswith((b"<interpreter", b"<shim"))]
+    stream = done.stream
+    frames = stream.places[stream.of("write")[-1].place].frames
+    functions = [stream.modules[n].name.partition(b"\0")[2] for n, _ in frames if n]
+    script = [name for name in functions if name.startswith(b"nest")]
+    assert script == [b"nest", b"nest.<locals>.<lambda>"] * 6
