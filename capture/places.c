@@ -47,10 +47,9 @@ static __attribute__((noinline)) bool may_spend(const struct stream *stream,
  * written them, makes valgrind complain. */
 static struct places *places_ready(struct stream *stream)
 {
-    if (runs_under_valgrind())
-        stream->places_failed = true;
     if (!stream->places && !stream->places_failed && UNWIND_POSSIBLE) {
-        stream->places = system_map_memory(sizeof *stream->places);
+        if (!runs_under_valgrind())
+            stream->places = system_map_memory(sizeof *stream->places);
         stream->places_bytes = sizeof *stream->places;
         if (stream->places)
             system_advise(stream->places, stream->places_bytes, MADV_DONTFORK);

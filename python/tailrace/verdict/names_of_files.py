@@ -448,7 +448,7 @@ def _many_files(evidence: Evidence) -> Cause | None:
         return _opens_of_absent(use, count(len(rows), "name"), part, _facts(evidence, use))
     is_told = with_bytes != empty
     tests = np.array([_LOCK_TEST.search(bytes(files["path"][row])) is not None for row in rows])
-    are_tests = 2 * times[rows[tests]].sum() > times[rows[is_told]].sum()
+    are_tests = empty and 2 * times[rows[tests]].sum() > times[rows[is_told]].sum()
     is_told = tests if are_tests else is_told
     number, use = int(np.count_nonzero(once & is_told)), sum_use(files, rows[is_told])
     part = part_of_io(evidence, use.time_ns(*METADATA_KINDS))
