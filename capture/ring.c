@@ -15,7 +15,7 @@
 enum {
     RINGS = 8,
     REQUEST_BYTES = 64,
-    ENTRIES_MAX = 1 << 15, /* the kernel's own bound */
+    ENTRIES_MAX = 1 << 10, /* all are looked at in each call: a larger ring is noted itself */
     LARGE_REQUESTS = 1 << 10,
     /* How large the ring is and who may use it: none of these changes where requests lie or how they
      * reach the kernel. */
@@ -42,9 +42,11 @@ static struct ring {
     const uint8_t *requests; /* NULL: not seen */
 } rings[RINGS];
 static unsigned made;
+static bool noted;
 
 static void note(void)
 {
+    noted = true;
     tailrace_note("io_uring", "");
 }
 
@@ -60,6 +62,7 @@ void ring_made(int descriptor, const void *parameters)
 {
     const struct parameters *given = parameters;
     struct ring *ring = ring_of(descriptor);
+    noted = false; /* the process may be another one's child */
     if (given->flags & ~(uint32_t)PLAIN_FLAGS || !given->entries || given->entries > ENTRIES_MAX) {
         note();
         return;
@@ -91,9 +94,9 @@ static bool is_about_files(const struct ring *ring)
 /* A child need not have what its parent had mapped. */
 void ring_entered(int descriptor, unsigned count)
 {
-    const struct ring *ring = ring_of(descriptor);
-    if (!count)
+    if (!count || noted)
         return;
+    const struct ring *ring = ring_of(descriptor);
     if (!ring || !ring->requests || !system_can_read(ring->requests) || is_about_files(ring))
         note();
 }
