@@ -19,6 +19,7 @@ void *__libc_dlsym(void *handle, const char *name) __attribute__((weak));
 enum { AS_DLOPEN = 1u << 31 };
 
 struct libdl libdl, libdl_of_program;
+static char *(*error_of_program)(void);
 
 /* --- The program's error --- */
 
@@ -57,9 +58,9 @@ static void *put_aside(void)
 /* That a question of ours had no answer is nothing to the program: told twice, it is forgotten. */
 static void put_back(void *error, bool failed)
 {
-    if (failed && libdl_of_program.error) {
-        libdl_of_program.error();
-        libdl_of_program.error();
+    if (failed && error_of_program) {
+        error_of_program();
+        error_of_program();
     }
     if (errors_distance)
         *current_error() = error;
@@ -107,7 +108,6 @@ static void take_keeping(void)
     libdl.close = keeping_close;
     libdl.address = its->address;
     libdl.address_more = its->address_more;
-    libdl.error = its->error;
     __atomic_store_n(&libdl.symbol, keeping_symbol, __ATOMIC_RELEASE);
 }
 
@@ -116,7 +116,8 @@ static void take_keeping(void)
 /* Here, or in a libdl.so.2 that the program brought with it. */
 static void take_linked(void)
 {
-    libdl_of_program = (struct libdl){dlsym, dlvsym, dlopen, dlclose, dladdr, dladdr1, dlerror};
+    libdl_of_program = (struct libdl){dlsym, dlvsym, dlopen, dlclose, dladdr, dladdr1};
+    error_of_program = dlerror;
     take_keeping();
 }
 
@@ -140,7 +141,7 @@ static void take_loaded(void)
     found->close = (__typeof__(found->close))__libc_dlsym(library, "dlclose");
     found->address = (__typeof__(found->address))__libc_dlsym(library, "dladdr");
     found->address_more = (__typeof__(found->address_more))__libc_dlsym(library, "dladdr1");
-    found->error = (__typeof__(found->error))__libc_dlsym(library, "dlerror");
+    error_of_program = (__typeof__(error_of_program))__libc_dlsym(library, "dlerror");
     if (found->symbol && found->open && found->close && found->address && found->address_more)
         take_keeping();
 }

@@ -16,7 +16,6 @@ struct libdl {
     int (*close)(void *handle);
     int (*address)(const void *address, Dl_info *info);
     int (*address_more)(const void *address, Dl_info *info, void **more, int kind); /* glibc's */
-    char *(*error)(void);
 };
 
 /* For capture's own questions: what dlerror() will tell the program, and the text that it last told,
