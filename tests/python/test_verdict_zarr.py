@@ -43,3 +43,14 @@ def test_metadata_of_zarr_that_each_append_writes_again_are_told_from_its_chunks
     assert chunks.advice.startswith("choose larger chunks")
     once = found(10 * MILLISECOND, arrays=100)  # of each array, one file
     assert once.advice.startswith("choose larger chunks")
+
+
+def test_a_store_of_metadata_alone_is_of_as_many_files():
+    groups = [
+        call("open", 10 * MILLISECOND, 1, b"/run/t.zarr/%d/zarr.json" % i) for i in range(200)
+    ]
+    groups += [write(MILLISECOND, piece.path, 225, 1) for piece in groups]
+    whole = SECOND + sum(piece.length_ns for piece in groups)
+    program = Program([[useful(SECOND), *groups]], whole, whole, SECOND)
+    found = judge(Evidence(program.columns())).findings[0]
+    assert found.finding.startswith("200 files of 225 B on average")

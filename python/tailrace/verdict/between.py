@@ -28,6 +28,7 @@ in which a step may have been computed.
 | keep what was made of it                  | REDUNDANT times at least, and nobody writes it again|
 """
 
+import math
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -153,10 +154,13 @@ def _told(evidence: Evidence) -> _Told | None:
 
 def _again(evidence: Evidence, files: list[int]) -> str:
     """How often each reader reads these files, if that is more than once; else empty."""
-    times = min(passes_of_each(evidence, file) for file in files)
-    all_of = "it is" if len(files) == 1 else "each is"
+    times = math.inf
+    for file in files:
+        times = min(times, passes_of_each(evidence, file))
+        if times < REDUNDANT:
+            return ""
     said = f"{times:,.1f}".removesuffix(".0")
-    return f"{all_of} read {said} times: " if times >= REDUNDANT else ""
+    return f"{'it is' if len(files) == 1 else 'each is'} read {said} times: "
 
 
 def _files(evidence: Evidence, found: Between) -> list[int]:

@@ -58,7 +58,8 @@ def stopped_early(evidence: Evidence) -> Finding | None:
     parts = [f"{_named(evidence, aborted)} called MPI_Abort"] if aborted else []
     if signal:
         parts.append(f"the run was stopped early by {signal}")
-    if not parts and (killed or _exit_status(evidence)):
+    status = "" if signal else _exit_status(evidence)
+    if not parts and (killed or status):
         # a launcher ends the others for it
         left = [] if evidence.lost_share else _ended(evidence, "left")
         parts = [f"{_named(evidence, left)} ended without MPI_Finalize"] if left else []
@@ -77,7 +78,7 @@ def stopped_early(evidence: Evidence) -> Finding | None:
         else:
             parts.append(f"what rank {rank} did in {last} is not known")
         facts += f"; the {nanoseconds(unknown[rank])} after rank {rank}'s last call count as MPI"
-    if not signal and (status := _exit_status(evidence)):
+    if status:
         parts.append(status)
     return Finding(Kind.STOPPED_EARLY, ", and ".join(parts), facts, 0.0)
 

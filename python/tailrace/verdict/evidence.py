@@ -326,11 +326,14 @@ class Evidence:
         shares = np.clip(self.times.io_ns / length_ns, 0.0, 1.0)
         return float(shares.sum() / (1.0 - np.prod(1.0 - shares))) if shares.any() else 0.0
 
+    def critical_path(self, replay: str) -> dict[str, Any]:
+        """The critical path of that replay ("ideal_network", say); empty where it is not known."""
+        paths = (self.columns.get("dependences") or {}).get("paths") or {}
+        return paths.get(replay) or {}
+
     @property
     def _path(self) -> dict[str, Any]:
-        """The critical path of the run on an ideal network; empty where it is not known."""
-        paths = (self.columns.get("dependences") or {}).get("paths") or {}
-        return paths.get("ideal_network") or {}
+        return self.critical_path("ideal_network")
 
     @property
     def knows_path(self) -> bool:

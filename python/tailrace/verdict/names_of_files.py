@@ -433,8 +433,8 @@ def _many_files(evidence: Evidence) -> Cause | None:
     of_zarr = are_of_zarr(evidence, rows)
     if of_zarr and (cause := metadata_again(evidence, rows)) is not None:
         return cause
-    if of_zarr:
-        chunks = ~np.isin(rows, list(metadata_of(evidence, rows)))
+    chunks = ~np.isin(rows, list(metadata_of(evidence, rows)))
+    if of_zarr and once[chunks].any():
         rows, once = rows[chunks], once[chunks]
     use, moved = sum_use(files, rows), int(sizes[rows[once]].sum())
     # Beside empty ones, which locks are, or those with bytes, whichever take longer.
@@ -447,16 +447,14 @@ def _many_files(evidence: Evidence) -> Cause | None:
         part = part_of_io(evidence, use.time_ns(*METADATA_KINDS))
         return _opens_of_absent(use, count(len(rows), "name"), part, _facts(evidence, use))
     is_told = with_bytes != empty
-    tests = np.array([_LOCK_TEST.search(bytes(files["path"][row])) is not None for row in rows])
-    are_tests = empty and 2 * times[rows[tests]].sum() > times[rows[is_told]].sum()
-    is_told = tests if are_tests else is_told
+    if empty and (cause := _lock_tests(evidence, rows[is_told], times)) is not None:
+        return cause
     number, use = int(np.count_nonzero(once & is_told)), sum_use(files, rows[is_told])
     part = part_of_io(evidence, use.time_ns(*METADATA_KINDS))
     mean = byte_count(moved / max(number, 1))
     what = "files that are neither read nor written" if empty else f"files of {mean} on average"
-    what = "files by which Open MPI tries whether it can lock files" if are_tests else what
     text = f"{number:,} {what}: their opens, closes and the like {part}"
-    advised = "lock tests" if are_tests else "one rank" if evidence.ranks == 1 else ""
+    advised = "one rank" if evidence.ranks == 1 else ""
     # Of those with bytes, which are removed again; a lock beside each is not what is meant.
     changes = int(np.asarray(files["others"])[rows[sizes[rows] > 0]].sum())
     removals = calls_of_functions(evidence.columns["functions"], OTHERS["removal"])
@@ -465,3 +463,15 @@ def _many_files(evidence: Evidence) -> Cause | None:
     elif of_zarr:
         advised = "zarr"
     return Cause(Kind.MANY_FILES, text, _facts(evidence, use), advised=advised)
+
+
+def _lock_tests(evidence: Evidence, empty: np.ndarray, times: np.ndarray) -> Cause | None:
+    """Where Open MPI's have most of the time of empty files."""
+    paths = evidence.files["path"]
+    rows = [row for row in map(int, empty) if _LOCK_TEST.search(bytes(paths[row]))]
+    if 2 * times[rows].sum() <= times[empty].sum():
+        return None
+    use = sum_use(evidence.files, rows)
+    text = f"{len(rows):,} files by which Open MPI tries whether it can lock files: their opens, "
+    text += f"closes and the like {part_of_io(evidence, use.time_ns(*METADATA_KINDS))}"
+    return Cause(Kind.MANY_FILES, text, _facts(evidence, use), advised="lock tests")

@@ -15,9 +15,7 @@ from tailrace.verdict.evidence import NOTABLE_LOSS, Evidence, Finding, Kind
 def awaited_ns(evidence: Evidence) -> int:
     """How long the run with an ideal network and file system waits until the rank begins with
     which its critical path does; 0 where all ranks are there from the start."""
-    paths = (evidence.columns.get("dependences") or {}).get("paths") or {}
-    path = paths.get("ideal") or {}
-    return int(path.get("start_ns", 0)) if _spawned(evidence) else 0
+    return int(evidence.critical_path("ideal").get("start_ns", 0)) if _spawned(evidence) else 0
 
 
 def _spawned(evidence: Evidence) -> int:
