@@ -6,7 +6,7 @@ import pytest
 
 from .simulated_studies import CASES
 
-# Of each case 0.12 s each: an hour for all on two cores.
+# A study takes 0.12 s: all cases an hour on two cores.
 STUDIES, FEW = 100, 12
 # Some of each sort.
 SOME = list(CASES)[::9]

@@ -277,28 +277,21 @@ def test_look_ups_of_mpi_are_not_the_programs_to_spare(function, finding, advise
     assert advised in found.advice
 
 
-def test_only_the_look_ups_of_the_function_that_is_named_are_counted():
-    """Each rank looks up 2,000 names in 2 s, 11 of them below MPI_File_open in 1.1 s."""
-    looked = Interval("io", 2 * SECOND, "stat", FIELD, 0, 2000)
-    rows = [[useful(6 * SECOND), looked] for _ in range(RANKS)]
-    columns = Program(rows, *[8 * SECOND] * 2, 6 * SECOND).columns()
-    calls = {"look_ups": 11 * RANKS, "look_up_ns": 1100 * MILLISECOND * RANKS}
-    found = judge(Evidence(_below(columns, "MPI_File_open", **calls))).findings[0]
-    assert found.finding == (
-        "44 look-ups of 100 ms each, made by MPI_File_open, take 55.0 % of the I/O time"
-    )
-
-
-def test_only_the_seeks_of_the_function_that_is_named_are_counted():
-    """Each rank seeks 2,000 times in 2 s, 11 times below MPI_File_get_size in 1.1 s."""
-    sought = Interval("io", 2 * SECOND, "lseek", FIELD, 0, 2000)
-    rows = [[useful(6 * SECOND), sought] for _ in range(RANKS)]
-    columns = Program(rows, *[8 * SECOND] * 2, 6 * SECOND).columns()
-    calls = {"others": 11 * RANKS, "other_ns": 1100 * MILLISECOND * RANKS}
-    found = judge(Evidence(_below(columns, "MPI_File_get_size", **calls))).findings[0]
-    assert found.finding == (
-        "44 seeks of 100 ms each, made by MPI_File_get_size, take 55.0 % of the I/O time"
-    )
+@pytest.mark.parametrize(
+    ("called", "columns", "maker", "finding"),
+    [
+        ("stat", ("look_ups", "look_up_ns"), "MPI_File_open", "44 look-ups of 100 ms each"),
+        ("lseek", ("others", "other_ns"), "MPI_File_get_size", "44 seeks of 100 ms each"),
+    ],
+)
+def test_only_the_calls_of_the_function_that_is_named_are_counted(called, columns, maker, finding):
+    """Each rank makes 2,000 in 2 s, 11 of them below that function in 1.1 s."""
+    made = Interval("io", 2 * SECOND, called, FIELD, 0, 2000)
+    rows = [[useful(6 * SECOND), made] for _ in range(RANKS)]
+    program = Program(rows, *[8 * SECOND] * 2, 6 * SECOND).columns()
+    calls = dict(zip(columns, (11 * RANKS, 1100 * MILLISECOND * RANKS), strict=True))
+    found = judge(Evidence(_below(program, maker, **calls))).findings[0]
+    assert found.finding == f"{finding}, made by {maker}, take 55.0 % of the I/O time"
 
 
 @pytest.mark.parametrize(
