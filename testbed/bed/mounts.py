@@ -7,6 +7,7 @@ import contextlib
 import errno
 import subprocess
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 from bed import system
@@ -37,11 +38,15 @@ def answers(directory: Path, timeout_s: float = 10) -> bool:
     return False
 
 
-def wait_until_it_answers(directory: Path, timeout_s: float = 30) -> None:
+def wait_until_it_answers(
+    directory: Path, check: Callable[[], None], timeout_s: float = 30
+) -> None:
+    """`check` raises TestbedError when it cannot answer any more."""
     end = time.monotonic() + timeout_s
     while time.monotonic() < end:
         if mounted_below(directory) and answers(directory):
             return
+        check()
         time.sleep(0.05)
     raise TestbedError(f"what was mounted on {directory} does not answer")
 

@@ -104,11 +104,14 @@ class NetworkBed:
                 point.mkdir(exist_ok=True)
                 log = self.directory / "log" / f"client{number}.log"
                 self.mount_one(self.hub, point, log, wishes.client)
-                mounts.wait_until_it_answers(point)
+                mounts.wait_until_it_answers(point, self.check_servers)
                 self.wait_until_whole(self.hub, point, LONGEST_CONNECT_S)
 
     def serve(self, wishes: Wishes) -> None:
         raise NotImplementedError
+
+    def check_servers(self) -> None:
+        """Raises TestbedError with what one of them lacks, once it has ended over it."""
 
     def mount_one(self, cell: Cell, point: Path, log: Path, client: str) -> None:
         """A client in `cell`, which is on the bed's network."""

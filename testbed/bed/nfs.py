@@ -103,7 +103,7 @@ class Nfs(NetworkBed):
     def _ganesha_log(self) -> Path:
         return self.directory / "log" / "ganesha.log"
 
-    def _check_daemons(self) -> None:
+    def check_servers(self) -> None:
         """Both return before they know whether they can do what they are there for."""
         running = system.names_below(self.server_cells[0].pid() or 0)
         if "rpcbind" not in running:
@@ -148,7 +148,7 @@ class Nfs(NetworkBed):
             try:
                 return mount(cell, point, log)
             except TestbedError:  # the server is still starting
-                self._check_daemons()
+                self.check_servers()
                 if time.monotonic() > end:
                     raise
             time.sleep(0.1)
