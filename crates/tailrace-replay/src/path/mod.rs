@@ -7,6 +7,7 @@
 pub(crate) mod sums;
 mod walk;
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use hashbrown::HashSet;
@@ -17,9 +18,12 @@ use crate::accounts::timeline::State;
 use crate::clocks::Clocks;
 use crate::graph::trail::Lane;
 use crate::graph::vertex::Site;
+use crate::graph::wait_states::Wait;
 use crate::path::sums::{Asked, Change, Doing, Times};
 use crate::path::walk::Walk;
+use crate::reduce::Rank;
 use crate::reduce::digest::Digest;
+use crate::reduce::thread::Finalize;
 use crate::run::Results;
 
 pub use crate::graph::moment::Replay;
@@ -89,6 +93,7 @@ pub(crate) fn dependences(
             routes.push(ask_of_path(results, &mut asked, replay));
         }
     }
+    add_waits_in_finalize(results);
     let questions = ask_of_waits(results, &mut asked);
     let answers = answer(trace, results, &mut asked)?;
     Ok(Dependences {
@@ -111,7 +116,7 @@ fn ask_of_path(results: &mut Results<'_>, asked: &mut [Asked], replay: Replay) -
     let ends = ends(results);
     let last = |&(rank, (end, busy)): &(usize, (Clocks, i64))| {
         let Clocks { net, even, ideal } = end;
-        ([busy, net, even, ideal][replay as usize], std::cmp::Reverse(rank))
+        ([busy, net, even, ideal][replay as usize], Reverse(rank))
     };
     let found = ends.into_iter().enumerate().max_by_key(last);
     let (rank, (end, _)) = found.expect("there is more than one rank");
@@ -131,10 +136,28 @@ fn ask_of_path(results: &mut Results<'_>, asked: &mut [Asked], replay: Replay) -
 fn ends(results: &Results<'_>) -> Vec<(Clocks, i64)> {
     let clocks = results.clocks();
     let busy = results.ranks.iter().map(|rank| match rank.main.map(|main| &rank.threads[main]) {
-        Some(thread) => thread.finalizes.unwrap_or(thread.last),
+        Some(thread) => thread.finalize.map_or(thread.last, |finalize| finalize.begin),
         None => i64::MIN,
     });
     clocks.into_iter().zip(busy).collect()
+}
+
+/// Those who leave MPI_Finalize no earlier than the last reaches it have waited there for that one.
+fn add_waits_in_finalize(results: &mut Results<'_>) {
+    let of = |rank: &Rank| rank.threads[rank.main?].finalize;
+    let found = results.ranks.iter().enumerate();
+    let found: Vec<(u32, Finalize)> =
+        found.filter_map(|(rank, reduced)| Some((rank as u32, of(reduced)?))).collect();
+    let last = found.iter().max_by_key(|&&(rank, finalize)| (finalize.begin, Reverse(rank)));
+    let Some(&(last, Finalize { begin: end, .. })) = last else { return };
+    for (rank, Finalize { waited, site, .. }) in found {
+        let Some((begin, left)) = waited else { continue };
+        if begin < end && end <= left {
+            let (awaited, cause) = (Awaited::Others, Lane::main(last));
+            let wait = Wait { awaited, site, rank, cause, begin, end };
+            results.graph.around.wait_states.add(wait);
+        }
+    }
 }
 
 /// Of the longest waits; the questions by number.

@@ -8,6 +8,7 @@ use crate::graph::Channel;
 use crate::graph::vertex::{Deed, Entry, Family, Gives, Sending, Waits};
 use crate::reduce::load::Call;
 use crate::reduce::requests::{Persistent, Role};
+use crate::reduce::thread::{Finalize, Thread};
 use crate::reduce::{Common, Rank};
 use crate::steps::{Action, Numbers, collective_file, gives_and_waits, is_shared, of_file};
 
@@ -41,7 +42,8 @@ impl Rank<'_> {
                 self.begin_one_sided(i, kind, (*communicator, *window))
             }
             Operation::Finalize => {
-                self.threads[i].finalizes = Some(self.threads[i].at);
+                let (begin, site) = (self.threads[i].at, call.site());
+                self.threads[i].finalize = Some(Finalize { begin, waited: None, site });
                 Role::Nothing
             }
             _ => self.communicate(i, operation, entered),
@@ -237,6 +239,12 @@ impl Rank<'_> {
             }
             Operation::OneSided { kind, communicator, window, .. } => {
                 self.end_one_sided(i, kind, (*communicator, *window));
+            }
+            Operation::Finalize => {
+                let Thread { since, at, finalize, .. } = &mut self.threads[i];
+                if let Some(finalize) = finalize {
+                    finalize.waited = Some((*since, *at));
+                }
             }
             _ => {}
         }

@@ -41,6 +41,15 @@ pub(crate) struct FileCall {
     pub site: Site,
 }
 
+/// Its call of MPI_Finalize.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Finalize {
+    pub begin: i64,
+    /// Since when it did nothing else there, and until when, once it has left it.
+    pub waited: Option<(i64, i64)>,
+    pub site: Site,
+}
+
 /// Time in MPI-IO calls of a rank's main thread.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Layers {
@@ -94,8 +103,8 @@ pub(crate) struct Thread {
     /// The first and the last moment at which the thread is known to be alive.
     pub first: i64,
     pub last: i64,
-    /// When it reached MPI_Finalize: no run lasts longer for what comes then.
-    pub finalizes: Option<i64>,
+    /// No run lasts longer for what comes in and after it.
+    pub finalize: Option<Finalize>,
     /// The stream is over, but for the call that the process was killed in.
     pub over: bool,
     pub overlapped_io: i64,
@@ -144,7 +153,7 @@ impl Thread {
             exposure: HashMap::new(),
             first: clip(table.begin_ns),
             last: clip(table.end_ns),
-            finalizes: None,
+            finalize: None,
             over: false,
             overlapped_io: 0,
             outside_io: 0,
