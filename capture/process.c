@@ -44,9 +44,11 @@ void tailrace_register_functions(unsigned first, unsigned count, const char *con
                                  const uint8_t *layers)
 {
     process_lock();
-    if (process.function_ranges < FUNCTION_RANGES)
-        process.functions[process.function_ranges++] =
+    if (process.function_ranges < FUNCTION_RANGES) {
+        process.functions[process.function_ranges] =
             (struct function_range){first, count, names, layers};
+        process.function_ranges++;
+    }
     process_unlock();
 }
 
@@ -64,39 +66,56 @@ const char *process_function_name(unsigned function, uint8_t *layer)
     return "unregistered function";
 }
 
-/* The bytes of the first entry with this key, 0 where there is none; *place says where. */
-static size_t find_meta(const char *key, size_t *place)
+/* The value of that key; NULL where there is none. */
+static const char *find_meta(const char *key)
 {
-    for (size_t at = 0; at < process.meta_bytes;) {
-        size_t key_bytes = strlen(process.meta + at) + 1;
-        size_t bytes = key_bytes + strlen(process.meta + at + key_bytes) + 1;
-        *place = at;
-        if (!strcmp(process.meta + at, key))
-            return bytes;
-        at += bytes;
+    const struct metas *metas = process_metas();
+    for (size_t at = 0; at < metas->bytes;) {
+        const char *value = metas->text + at + strlen(metas->text + at) + 1;
+        if (!strcmp(metas->text + at, key))
+            return value;
+        at = (size_t)(value + strlen(value) + 1 - metas->text);
     }
-    return 0;
+    return NULL;
+}
+
+static void append_meta(struct metas *metas, const char *key, const char *value)
+{
+    size_t key_bytes = strlen(key) + 1, value_bytes = strlen(value) + 1;
+    if (metas->bytes + key_bytes + value_bytes > META_BYTES)
+        return;
+    memcpy(metas->text + metas->bytes, key, key_bytes);
+    memcpy(metas->text + metas->bytes + key_bytes, value, value_bytes);
+    metas->bytes += key_bytes + value_bytes;
+}
+
+/* The list anew, without that key, or with this value of it. */
+static void change_meta(const char *key, const char *value)
+{
+    const struct metas *old = process_metas();
+    unsigned next = 1 - process.metas_now;
+    struct metas *made = &process.metas[next];
+    made->bytes = 0;
+    for (size_t at = 0; at < old->bytes;) {
+        const char *of = old->text + at, *kept = of + strlen(of) + 1;
+        if (strcmp(of, key) != 0)
+            append_meta(made, of, kept);
+        at = (size_t)(kept + strlen(kept) + 1 - old->text);
+    }
+    if (value)
+        append_meta(made, key, value);
+    process.metas_now = next;
 }
 
 static void remove_meta(const char *key)
 {
-    size_t place = 0, bytes = find_meta(key, &place);
-    if (!bytes)
-        return;
-    memmove(process.meta + place, process.meta + place + bytes, process.meta_bytes - place - bytes);
-    process.meta_bytes -= bytes;
+    change_meta(key, NULL);
 }
 
 void process_add_meta(const char *key, const char *value)
 {
-    size_t key_bytes = strlen(key) + 1, value_bytes = strlen(value) + 1;
     process_lock();
-    remove_meta(key);
-    if (process.meta_bytes + key_bytes + value_bytes <= META_BYTES) {
-        memcpy(process.meta + process.meta_bytes, key, key_bytes);
-        memcpy(process.meta + process.meta_bytes + key_bytes, value, value_bytes);
-        process.meta_bytes += key_bytes + value_bytes;
-    }
+    change_meta(key, value);
     process_unlock();
 }
 
@@ -128,10 +147,8 @@ void tailrace_say(int *once, const char *format, ...)
 static void describe_forked_child(int parent)
 {
     char text[META_VALUE_BYTES];
-    size_t place;
-    size_t bytes = find_meta("ancestors", &place);
-    const char *ancestors = bytes ? process.meta + place + sizeof "ancestors" : "";
-    snprintf(text, sizeof text, "%d %s", parent, ancestors);
+    const char *ancestors = find_meta("ancestors");
+    snprintf(text, sizeof text, "%d %s", parent, ancestors ? ancestors : "");
     process_add_meta("ancestors", text);
     snprintf(text, sizeof text, "%d", parent);
     process_add_meta("parent", text);

@@ -53,8 +53,12 @@ struct process {
     void (*write_counted)(struct stream *stream, struct counted *counted);
     struct function_range functions[FUNCTION_RANGES];
     unsigned function_ranges;
-    size_t meta_bytes;
-    char meta[META_BYTES]; /* key 0 value 0 … */
+    /* A child that another thread forks meanwhile finds the one that counts whole. */
+    struct metas {
+        size_t bytes;
+        char text[META_BYTES]; /* key 0 value 0 … */
+    } metas[2];
+    atomic_uint metas_now;
 };
 
 extern struct process process;
@@ -65,6 +69,11 @@ bool process_lock_comes_back(void);
 
 /* The name and layer of a function; "function N" where nobody registered it. */
 const char *process_function_name(unsigned function, uint8_t *layer);
+
+static inline struct metas *process_metas(void)
+{
+    return &process.metas[process.metas_now];
+}
 
 /* Adds a meta to the process's list, replacing an earlier value of the same key. */
 void process_add_meta(const char *key, const char *value);

@@ -52,11 +52,11 @@ void encode_counters(struct stream *stream)
 void encode_metas(struct stream *stream)
 {
     process_lock();
-    for (size_t at = 0; at < process.meta_bytes;) {
-        size_t key_bytes = strlen(process.meta + at) + 1;
-        size_t value_bytes = strlen(process.meta + at + key_bytes);
-        encode_record(stream, HEAD_META, process.meta + at, key_bytes,
-                      process.meta + at + key_bytes, value_bytes);
+    const struct metas *metas = process_metas();
+    for (size_t at = 0; at < metas->bytes;) {
+        const char *key = metas->text + at;
+        size_t key_bytes = strlen(key) + 1, value_bytes = strlen(key + key_bytes);
+        encode_record(stream, HEAD_META, key, key_bytes, key + key_bytes, value_bytes);
         at += key_bytes + value_bytes + 1;
     }
     process_unlock();

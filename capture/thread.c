@@ -338,17 +338,12 @@ void thread_started_process(void)
         write_started(count);
 }
 
-static void parent_after_fork(void)
-{
-    process_unlock();
-    thread_started_process();
-}
-
-/* The list must not be half changed when memory is copied. */
+/* Before a fork nothing is locked: the program's own handlers run then, which may write, or wait for
+ * a thread that does. The child needs no list of streams, and finds the metas whole. */
 void thread_prepare(void)
 {
     key_exists = pthread_key_create && !pthread_key_create(&key, thread_ends);
-    glibc_at_fork(process_lock, parent_after_fork, forget_stream);
+    glibc_at_fork(NULL, thread_started_process, forget_stream);
 }
 
 static void add_lost_elsewhere(struct stream *stream)

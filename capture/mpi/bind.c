@@ -5,7 +5,8 @@
  * table, pointers in data) are made to lead to a trampoline, wherever they lead, or when they are
  * bound will lead, to the function that the trampoline stands for; every other entry stays as it
  * is. That is done when the program starts and after each dlopen, for which the entries of dlopen
- * and dlsym are redirected as well, as are those by which HDF5 reaches its filters.
+ * and dlsym are redirected as well, as are those of dladdr, by which a program may ask whose its MPI
+ * is, and those by which HDF5 reaches its filters.
  */
 #define _GNU_SOURCE
 #include "bind.h"
@@ -26,6 +27,10 @@ extern char tailrace_trampolines[], tailrace_trampolines_end[];
 /* In trampoline.h: jump to what these say, as if the caller had. */
 void *tailrace_dlopen(const char *, int) __attribute__((visibility("hidden")));
 void *tailrace_dlsym(void *, const char *) __attribute__((visibility("hidden")));
+int tailrace_dladdr(const void *, Dl_info *) __attribute__((visibility("hidden")));
+int tailrace_dladdr1(const void *, Dl_info *, void **, int) __attribute__((visibility("hidden")));
+extern const char __ehdr_start[] __attribute__((visibility("hidden")));
+extern const char _end[] __attribute__((visibility("hidden")));
 typedef void *(*dlopen_function)(const char *, int);
 typedef void *(*dlsym_function)(void *, const char *);
 dlopen_function tailrace_choose_dlopen(const char *, int, void *)
@@ -41,6 +46,8 @@ struct mpi_libraries mpi_libraries;
 static struct {
     dlopen_function open;
     dlsym_function symbol;
+    __typeof__(libdl.address) address;
+    __typeof__(libdl.address_more) address_more;
 } loader;
 
 /* --- Symbols --- */
@@ -227,6 +234,10 @@ static void bind_entry(const struct object *object, void **entry, const char *sy
         redirect(object, entry, symbol, (void *)loader.open, (void *)tailrace_dlopen);
     else if (*symbol == 'd' && !strcmp(symbol, "dlsym"))
         redirect(object, entry, symbol, (void *)loader.symbol, (void *)tailrace_dlsym);
+    else if (*symbol == 'd' && !strcmp(symbol, "dladdr"))
+        redirect(object, entry, symbol, (void *)loader.address, (void *)tailrace_dladdr);
+    else if (*symbol == 'd' && !strcmp(symbol, "dladdr1"))
+        redirect(object, entry, symbol, (void *)loader.address_more, (void *)tailrace_dladdr1);
     else if (!bind_filter(object, entry, symbol) && (number = symbol_number(symbol)) >= 0)
         redirect(object, entry, symbol, symbol_target((unsigned)number),
                  trampoline((unsigned)number));
@@ -336,13 +347,43 @@ dlsym_function tailrace_choose_dlsym(void *handle, const char *symbol, void *cal
     return of_mpi ? symbol_of_mpi : filter ? symbol_of_plugin : loader.symbol;
 }
 
+/* What a function of ours stands for: the program asks in which library that is, or what it is
+ * called there. */
+static const void *stood_for(const void *address)
+{
+    const char *at = address;
+    Dl_info info;
+    void *found = NULL;
+    if (at < __ehdr_start || at >= _end)
+        return address;
+    if (at >= tailrace_trampolines && at < tailrace_trampolines_end)
+        found = symbol_target((unsigned)((at - tailrace_trampolines) / TRAMPOLINE_BYTES));
+    else if (libdl.address(address, &info) && info.dli_sname && info.dli_saddr == address)
+        found = libdl.symbol(RTLD_NEXT, info.dli_sname);
+    return found ? found : address;
+}
+
+int tailrace_dladdr(const void *address, Dl_info *info)
+{
+    return loader.address(stood_for(address), info);
+}
+
+int tailrace_dladdr1(const void *address, Dl_info *info, void **more, int kind)
+{
+    return loader.address_more(stood_for(address), info, more, kind);
+}
+
 void mpi_bind(void)
 {
-    loader.open = (dlopen_function)libdl.symbol(RTLD_NEXT, "dlopen");
-    loader.symbol = (dlsym_function)libdl.symbol(RTLD_NEXT, "dlsym");
+    loader.open = (__typeof__(loader.open))libdl.symbol(RTLD_NEXT, "dlopen");
+    loader.symbol = (__typeof__(loader.symbol))libdl.symbol(RTLD_NEXT, "dlsym");
+    loader.address = (__typeof__(loader.address))libdl.symbol(RTLD_NEXT, "dladdr");
+    loader.address_more = (__typeof__(loader.address_more))libdl.symbol(RTLD_NEXT, "dladdr1");
     if (!loader.open || !loader.symbol) { /* what will need libdl.so.2 was not loaded yet */
         loader.open = libdl_of_program.open;
         loader.symbol = libdl_of_program.symbol;
+        loader.address = libdl_of_program.address;
+        loader.address_more = libdl_of_program.address_more;
     }
     look();
 }
