@@ -369,6 +369,16 @@ static void forget_all(struct places *places)
     places->entries_used = places->slots_used = 0;
 }
 
+/* Where its words were may be no memory any more. */
+void places_leave_stack(struct stream *stream)
+{
+    struct places *places = stream->places;
+    if (!places)
+        return;
+    places->unwinder.modules.stack_low = places->unwinder.modules.stack_high = 0;
+    forget_all(places);
+}
+
 /* The first of the head's, of which the last goes. */
 static void comes_first(uint16_t head[PLACE_RECENT], uint32_t number)
 {

@@ -112,6 +112,9 @@ static inline __attribute__((always_inline)) bool place_is(const struct places *
 }
 
 /* The slow way: another entry, or the stack is unwound. */
+/* Of a stream that another thread goes on with, whose stack lies elsewhere. */
+void places_leave_stack(struct stream *stream);
+
 uint32_t places_find(struct stream *stream, uintptr_t frame, unsigned function, uint64_t script);
 
 /* The number of the path by which the wrapper with this frame was called, its definition written; 0

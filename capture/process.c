@@ -171,7 +171,7 @@ void process_forked(void)
         describe_forked_child(process.id);
     process.started = process.started_written = 0;
     process.id = system_process();
-    process.streams = NULL;
+    process.streams = process.awaits_main = NULL;
     process.main_marked = false;
     process.begun = 0;
     process.threads = 0;

@@ -41,6 +41,7 @@ struct process {
     ino_t stderr_inode;
     atomic_flag lock; /* of the list of streams and of the metas */
     struct stream *streams;
+    struct stream *awaits_main; /* the main thread's, which has made no call yet */
     atomic_uint threads, next_stream, next_file;
     atomic_uint started, started_written; /* processes that this one started */
     atomic_uint directory_changes;        /* how often the working directory may have changed */
@@ -82,7 +83,8 @@ void process_add_meta(const char *key, const char *value);
 void process_forked(void);
 
 /* --- stream.c --- */
-struct stream *stream_create(void);
+struct stream *
+stream_create(bool of_main); /* the process's first thread: its time begins earlier */
 void stream_trim(struct stream *stream);
 void stream_free(struct stream *stream);
 FEW_CALLS bool stream_grow(struct stream *stream, size_t bytes);
@@ -182,6 +184,8 @@ const uint64_t *counters_useful(const struct counters *counters);
 void processor_begins(void);                   /* the process begins, as far as is recorded */
 void encode_first_wait(struct stream *stream); /* of a stream that begins with the process */
 void encode_wait(struct stream *stream, bool last);
+/* Of the main thread, by another one, all that it waited so far: it has made no call. */
+void encode_waits_of_main(struct stream *stream);
 void processor_describe(void);
 bool processor_delay(uint64_t *delay_ns); /* for which the calling thread waited so far */
 bool processor_delay_of(int thread, uint64_t *delay_ns); /* of this process */

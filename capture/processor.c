@@ -133,6 +133,14 @@ void encode_wait(struct stream *stream, bool last)
     sample(stream, begin, delay_ns, last);
 }
 
+void encode_waits_of_main(struct stream *stream)
+{
+    uint64_t delay_ns;
+    encode_first_wait(stream);
+    if (processor_delay_of(process.id, &delay_ns))
+        sample(stream, clock_now(), delay_ns, true);
+}
+
 /* "0-3,8": the cores that the process may use. */
 static void spell_cores(const uint8_t *set, int count, char *text, size_t room)
 {

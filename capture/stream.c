@@ -120,13 +120,13 @@ static int remember_identity(struct stream *stream, int file)
     return error;
 }
 
-static void fill_header(struct stream *stream)
+static void fill_header(struct stream *stream, bool of_main)
 {
     struct stream_header *header = stream->header;
     header->version = 1;
     header->process = (uint32_t)process.id;
     header->thread = stream->thread;
-    header->flags = !process.main_marked && system_thread() == process.id ? HEADER_FLAG_MAIN : 0;
+    header->flags = !process.main_marked && of_main ? HEADER_FLAG_MAIN : 0;
     header->ticks_per_s = clock_ticks_per_s();
     header->clock = (uint32_t)tailrace_clock_kind;
     header->event_cost_ps = process.event_cost_ps;
@@ -197,7 +197,7 @@ static struct stream *allocate(void)
 }
 
 /* A new stream without records; NULL where its file cannot be made. */
-struct stream *stream_create(void)
+struct stream *stream_create(bool of_main)
 {
     struct stream *stream = allocate();
     if (!stream)
@@ -213,7 +213,7 @@ struct stream *stream_create(void)
         stream_free(stream);
         return NULL;
     }
-    fill_header(stream);
+    fill_header(stream, of_main);
     return stream;
 }
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "glibc.h"
+#include "places.h"
 #include "process.h"
 #include "record.h"
 #include "system.h"
@@ -50,18 +51,58 @@ static void unlink_stream(struct stream *stream)
     process_unlock();
 }
 
-/* Ready, with its first records; NULL where its file cannot be made. */
-static struct stream *open_stream(void)
+/* One whose thread has ended, of the calling thread's stack if there is one; NULL where there is
+ * none. */
+static struct stream *take_idle(void)
 {
-    struct stream *stream = stream_create();
+    void *self = __builtin_thread_pointer();
+    struct stream *found = NULL;
+    process_lock();
+    for (struct stream *stream = process.streams; stream; stream = stream->next)
+        if (stream->idle && !stream->header->closed && (!found || stream->owner == self))
+            found = stream;
+    if (found)
+        found->idle = false;
+    process_unlock();
+    if (found && found->owner != self)
+        places_leave_stack(found);
+    return found;
+}
+
+static struct stream *make_stream(bool of_main)
+{
+    struct stream *stream = stream_create(of_main);
     if (!stream)
         return NULL;
-    stream->counters = counters_open();
     encode_clock(stream);
     encode_metas(stream);
-    encode_first_wait(stream);
     link_stream(stream);
     stream->state = STREAM_READY;
+    return stream;
+}
+
+/* A program without MPI runs from its begin, also where its main thread never makes a call and
+ * nobody knows in which thread it will end: so that one has a stream as soon as any has. */
+static void make_for_main(void)
+{
+    struct stream *stream = process.begun && !process.main_marked ? make_stream(true) : NULL;
+    __atomic_store_n(&process.awaits_main, stream, __ATOMIC_RELEASE);
+}
+
+/* Ready, with its first records; NULL where its file cannot be made. A thread that is not the
+ * process's first goes on with what another has left: to make a file for each of thousands took
+ * longer than what they do. */
+static struct stream *open_stream(void)
+{
+    bool is_main = system_thread() == process.id;
+    struct stream *stream =
+        is_main ? __atomic_exchange_n(&process.awaits_main, NULL, __ATOMIC_ACQ_REL) : take_idle();
+    if (!is_main && !stream && !process.streams)
+        make_for_main();
+    if (!stream && (stream = make_stream(is_main)))
+        stream->counters = counters_open();
+    if (stream && is_main)
+        encode_first_wait(stream);
     return stream;
 }
 
@@ -92,6 +133,27 @@ static void finish_stream(struct stream *stream)
         stream_trim(stream);
 }
 
+/* Nothing of it is the thread's own: it is in no call, and neither its waits nor what counters say
+ * are in there. */
+static bool may_go_on(const struct stream *stream)
+{
+    return stream->state == STREAM_READY && !stream->depth && !stream->counting &&
+           !stream->counters && !stream->header->closed &&
+           !(stream->header->flags & HEADER_FLAG_MAIN);
+}
+
+/* Its last moment is known, as the end that others have. */
+static void leave_stream(struct stream *stream)
+{
+    write_counts(stream, stream);
+    encode_clock(stream);
+    stream->owner = __builtin_thread_pointer();
+    stream->closing_passes = 0;
+    process_lock();
+    stream->idle = true;
+    process_unlock();
+}
+
 static void close_stream(struct stream *stream)
 {
     finish_stream(stream);
@@ -115,7 +177,10 @@ static void thread_ends(void *value)
     thread_state = THREAD_ENDED;
     tailrace_stream = NULL;
     __asm__ volatile("" ::: "memory");
-    close_stream(stream);
+    if (may_go_on(stream))
+        leave_stream(stream);
+    else
+        close_stream(stream);
 }
 
 /* --- Its beginning --- */
@@ -369,6 +434,17 @@ static struct stream *last_stream(void)
     return others_only ? first_call() : tailrace_stream;
 }
 
+/* The stream of a main thread that has made no call ends here, where it is another's to end the
+ * process. */
+static void end_for_main(void)
+{
+    struct stream *stream = __atomic_exchange_n(&process.awaits_main, NULL, __ATOMIC_ACQ_REL);
+    if (!stream)
+        return;
+    encode_waits_of_main(stream);
+    encode_end(stream);
+}
+
 /* Other threads may still run, but what they recorded is whole at any time. */
 void thread_process_ends(void)
 {
@@ -378,6 +454,7 @@ void thread_process_ends(void)
     if (process.started != process.started_written)
         write_started(process.started);
     tailrace_usage_ends();
+    end_for_main();
     process_lock();
     for (struct stream *stream = process.streams; stream; stream = stream->next)
         stream->header->closed = 1;

@@ -196,14 +196,33 @@ static void *write_own(void *argument)
     return NULL;
 }
 
+enum { THREADS = 64 };
+static pthread_barrier_t all_have_written;
+
+static void *write_beside_others(void *argument)
+{
+    write_own(argument);
+    pthread_barrier_wait(&all_have_written);
+    return NULL;
+}
+
 static void do_threads(void)
 {
-    pthread_t threads[64];
-    for (long i = 0; i < 64; i++)
-        if (pthread_create(&threads[i], NULL, write_own, (void *)i))
+    pthread_t threads[THREADS];
+    pthread_barrier_init(&all_have_written, NULL, THREADS);
+    for (long i = 0; i < THREADS; i++)
+        if (pthread_create(&threads[i], NULL, write_beside_others, (void *)i))
             fail("pthread_create");
-    for (int i = 0; i < 64; i++)
+    for (int i = 0; i < THREADS; i++)
         pthread_join(threads[i], NULL);
+}
+
+static void do_threads_in_turn(void)
+{
+    pthread_t thread;
+    for (long i = 0; i < THREADS; i++)
+        if (pthread_create(&thread, NULL, write_own, (void *)i) || pthread_join(thread, NULL))
+            fail("pthread_create");
 }
 
 static pthread_key_t key;
@@ -426,6 +445,7 @@ static const struct {
     {"vfork", do_vfork},
     {"system", do_system},
     {"threads", do_threads},
+    {"threads_in_turn", do_threads_in_turn},
     {"thread_destructor", do_thread_destructor},
     {"cancel", do_cancel},
     {"signals", do_signals},

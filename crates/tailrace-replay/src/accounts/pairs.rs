@@ -65,9 +65,12 @@ impl Pairs {
     const NONE: (u32, u32) = (u32::MAX, 0);
 
     /// By place of the later call, which may have several rows; nothing where something is missing.
-    pub(crate) fn again(&self) -> impl Iterator<Item = (u32, Again)> + '_ {
-        let again = |row: &&Pair| row.before == row.place || row.relation.one_line;
-        let rows = self.rows.iter().filter(move |row| again(row) && !self.lost);
+    /// Another call of that line was one of these if it `moves` bytes, too: no synchronisation.
+    pub(crate) fn again(&self, moves: impl Fn(u32) -> bool) -> impl Iterator<Item = (u32, Again)> {
+        let again = move |row: &&Pair| {
+            row.before == row.place || row.relation.one_line && moves(row.before)
+        };
+        let rows = self.rows.iter().filter(move |row| !self.lost && again(row));
         rows.map(|row| (row.place, Again { count: row.count, time: row.short }))
     }
 
@@ -130,10 +133,10 @@ mod tests {
             pair.count += 1;
             pair.short += short;
         }
-        let again: Vec<_> = pairs.again().collect();
+        let again: Vec<_> = pairs.again(|_| true).collect();
         assert_eq!(again, [(2, Again { count: 2, time: 15 })]);
         pairs.lost = true;
-        assert_eq!(pairs.again().count(), 0);
+        assert_eq!(pairs.again(|_| true).count(), 0);
     }
 
     #[test]
@@ -153,7 +156,9 @@ mod tests {
             let pair = pairs.get(before, place, || Relation { one_line, ..Relation::default() });
             (pair.count, pair.short) = (1, 4);
         }
-        let again: Vec<_> = pairs.again().collect();
+        let again: Vec<_> = pairs.again(|_| true).collect();
         assert_eq!(again, [(2, Again { count: 1, time: 4 }), (1, Again { count: 1, time: 4 })]);
+        let writes: Vec<_> = pairs.again(|place| place == 2).collect();
+        assert_eq!(writes, [(1, Again { count: 1, time: 4 })]); // 1 is fsync, on the line of 2
     }
 }

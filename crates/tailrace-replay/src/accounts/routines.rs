@@ -18,7 +18,7 @@ use tailrace_trace::event::Part;
 use crate::accounts::edges::Edges;
 use crate::accounts::levels::{Level, Levels, Relation, is_first};
 use crate::accounts::made::{Call, Kind};
-use crate::accounts::pairs::{Pair, Pairs};
+use crate::accounts::pairs::{Again, Pair, Pairs};
 use crate::accounts::stretches::{Doubts, RoutinePhase, Stretches, phases};
 
 pub(crate) use gaps::{again, before};
@@ -67,6 +67,8 @@ struct Own {
     mpi: i64,
     io: i64,
     calls: u64,
+    /// That read or wrote.
+    moving: u64,
     mpi_calls: u64,
     receives: u64,
 }
@@ -122,6 +124,13 @@ impl Routines {
         Self { levels, own, stretches, ..Self::default() }
     }
 
+    /// By place of the later call, which may have several rows: what lay between calls that moved
+    /// bytes, one after the other, from one place or one line.
+    fn again(&self) -> impl Iterator<Item = (u32, Again)> {
+        let own = |place: u32| self.own.get(place as usize).copied().unwrap_or_default();
+        self.pairs.again(move |place| 2 * own(place).moving > own(place).calls)
+    }
+
     #[inline]
     fn take(&mut self, call: &Call, begin: i64, end: i64) {
         if call.kind == Kind::Count {
@@ -171,6 +180,7 @@ impl Routines {
         let duration = end - outer.begin;
         let own = &mut self.own[outer.place as usize];
         own.calls += 1;
+        own.moving += u64::from(outer.moves.contains(&true));
         own.io += outer.io;
         let rest = duration - outer.io;
         match call.kind {

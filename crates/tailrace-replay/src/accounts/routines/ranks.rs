@@ -60,7 +60,7 @@ pub(crate) fn again_by_rank<'a>(
 ) -> Vec<AgainRank> {
     let each = all.flat_map(|(rank, routines)| {
         let mut times: BTreeMap<u32, i64> = BTreeMap::new();
-        for (place, again) in routines.pairs.again() {
+        for (place, again) in routines.again() {
             *times.entry(place).or_default() += again.time;
         }
         times.into_iter().map(move |(place, time)| AgainRank { place, rank, time })

@@ -123,6 +123,7 @@ impl Routines {
     fn add(&mut self, call: &Call, Sum { calls, time, .. }: Sum) {
         let own = &mut self.own[call.place as usize];
         own.calls += calls;
+        own.moving += if call.way.is_some() { calls } else { 0 };
         match call.kind {
             Kind::File => own.io += time,
             Kind::Elsewhere | Kind::Count => own.useful += time,
