@@ -85,8 +85,10 @@ static struct stream *make_stream(bool of_main)
  * nobody knows in which thread it will end: so that one has a stream as soon as any has. */
 static void make_for_main(void)
 {
-    struct stream *stream = process.begun && !process.main_marked ? make_stream(true) : NULL;
-    __atomic_store_n(&process.awaits_main, stream, __ATOMIC_RELEASE);
+    static atomic_flag made = ATOMIC_FLAG_INIT;
+    if (!process.begun || process.main_marked || atomic_flag_test_and_set(&made))
+        return;
+    __atomic_store_n(&process.awaits_main, make_stream(true), __ATOMIC_RELEASE);
 }
 
 /* Ready, with its first records; NULL where its file cannot be made. A thread that is not the

@@ -64,6 +64,18 @@ impl Places {
                 tally.bytes[way].saturating_add(step.bytes.saturating_mul(sum.calls));
         }
     }
+
+    /// For so long of a call from there it was none on the file, but in MPI.
+    pub(crate) fn waited(&mut self, place: u32, step: &Step, time: i64) {
+        if place == 0 || !step.is_on_file() {
+            return;
+        }
+        let mut add = |file, access, time| {
+            self.tallies.entry((place, file)).or_default().time[access as usize] += time;
+        };
+        add(step.file, step.access, -time);
+        add(Span::NO_FILE, Access::Other, time);
+    }
 }
 
 /// Of all locations, those with most time first.

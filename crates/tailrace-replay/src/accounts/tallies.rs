@@ -187,6 +187,16 @@ impl Tallies {
         self.add_function(step, sum);
     }
 
+    /// For so long of a call it waited for other ranks, and was none on the file.
+    #[cold]
+    pub(crate) fn waited(&mut self, place: u32, step: &Step, time: i64) {
+        self.places.waited(place, step, time);
+        if step.is_on_file() {
+            let tally = self.files.entry((step.file, step.layer)).or_default();
+            tally.time[step.access as usize] -= time;
+        }
+    }
+
     fn add_function(&mut self, step: &Step, sum: Sum) {
         let tally = self.function(step.function);
         tally.calls += sum.calls;

@@ -127,7 +127,8 @@ impl Rank<'_> {
         let io = waits.is_none() && (step.io || matches!(role, Role::FileWait));
         let (mpiio, waiting) = (step.mpiio, waits.is_some());
         let thread = &mut self.threads[i];
-        thread.push(Frame { begin, io, mpiio, waiting, is_file_call: file_call.is_some(), role });
+        let is_file_call = file_call.is_some();
+        thread.push(Frame { begin, io, mpiio, waiting, waited: 0, is_file_call, role });
         thread.wakes = waits.or(thread.wakes);
         thread.file_calls.extend(file_call);
         if io {
@@ -169,9 +170,10 @@ impl Rank<'_> {
         self.moment = self.moment.max(self.since_begin(wakes));
         self.advance(i, self.common.clip(wakes));
         self.join_file_call(i);
+        let at = self.threads[i].at;
         let mut frames = self.threads[i].stack.iter_mut().rev();
         if let Some(frame) = frames.find(|frame| frame.waiting) {
-            (frame.waiting, frame.io) = (false, true);
+            (frame.waiting, frame.io, frame.waited) = (false, true, at - frame.begin);
             self.enter_io(i);
         }
     }
@@ -192,6 +194,9 @@ impl Rank<'_> {
         self.threads[i].since = self.threads[i].at;
         let state = if frame.io { State::Io } else { State::Mpi };
         self.tally(i, call, frame.begin, state);
+        if frame.waited > 0 && !self.threads[i].is_inside_alike(call.step) {
+            self.threads[i].tallies.waited(call.site().place, call.step, frame.waited);
+        }
     }
 
     #[allow(clippy::inline_always)] // into the loop over calls of MPI

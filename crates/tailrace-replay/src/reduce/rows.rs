@@ -327,7 +327,7 @@ impl Rows<'_> {
         thread.mpiio_depth += u32::from(step.mpiio);
         let file_call = file_call(step, role);
         let (io, waiting, mpiio, is_file_call) = (false, false, step.mpiio, file_call.is_some());
-        thread.stack.push(Frame { begin, io, mpiio, waiting, is_file_call, role });
+        thread.stack.push(Frame { begin, io, mpiio, waiting, waited: 0, is_file_call, role });
         if let Some(file_call) = file_call {
             thread.file_calls.push(file_call);
         }

@@ -25,8 +25,9 @@ pub(crate) struct Frame {
     pub begin: i64,
     pub io: bool,
     pub mpiio: bool,
-    /// The frame becomes a file call when the last rank enters.
+    /// The frame becomes a file call when the last rank enters; and how long it was none.
     pub waiting: bool,
+    pub waited: i64,
     /// It is the innermost of the thread's collective file calls.
     pub is_file_call: bool,
     pub role: Role,

@@ -8,7 +8,7 @@ use crate::accounts::routines::Routines;
 /// By place, of all locations: a loop in the program, most often.
 pub(crate) fn again<'a>(all: impl Iterator<Item = &'a Routines>) -> BTreeMap<u32, Again> {
     let mut places: BTreeMap<u32, Again> = BTreeMap::new();
-    for (place, again) in all.flat_map(|routines| routines.again()) {
+    for (place, again) in all.flat_map(Routines::again) {
         let sum = places.entry(place).or_default();
         sum.count += again.count;
         sum.time += again.time;
