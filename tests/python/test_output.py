@@ -252,10 +252,18 @@ int main(void) { return 0; }
         ),
         (
             "tailrace run -- sh -c 'LD_PRELOAD=$LD_PRELOAD cat /etc/hostname'",
+            "sh only starts other programs, which are not recorded unless they use MPI",
+        ),
+        ("tailrace run -- sh -c 'cat /etc/hostname'", "sh only starts other programs"),
+        ("tailrace run -- sh -c 'cat /etc/hostname; exit 11'", "sh only starts other programs"),
+        ("tailrace run -- make -s -f /dev/null", "make only starts other programs"),
+        (
+            "printf '#!/bin/sh\nshift 2\n\"$@\"\n' >mpiexec; chmod +x mpiexec; "
+            "tailrace run -- ./mpiexec -n 1 true",
             "no MPI rank was seen",
         ),
-        ("tailrace run -- sh -c 'cat /etc/hostname'", "no MPI rank was seen"),
-        ("tailrace run -- sh -c 'cat /etc/hostname; exit 11'", "no MPI rank was seen"),
+        ("tailrace run -- sh -c 'A=1 ./static-go'", "static-go is written in Go"),
+        ("tailrace run -- sh -c './static; true'", "sh only starts other programs"),
         (
             "tailrace run -o out -- sh -c 'rm -r out/raw'",
             "out/raw was removed while the program ran",
@@ -271,7 +279,7 @@ def test_why_nothing_was_recorded(tmp_path, command, reason):
         pytest.skip("only root has a program run in another root directory")
     source = "int main(void) { return 0; }"
     if "static" in command:
-        name = next((word[2:] for word in command.split() if word.startswith("./")), "static")
+        name = next((w.strip("'./;") for w in command.split() if "./static" in w), "static")
         source = GO if name == "static-go" else source
         kind = ["-m32", "-nostdlib", "-Wl,-emain"] if name == "static-32" else []
         build = ["cc", *kind, "-static", "-x", "c", "-", "-o", tmp_path / name]

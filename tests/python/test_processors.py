@@ -69,10 +69,60 @@ def test_nothing_else_is_not_said_beside_a_wait():
     assert judged(program).headline.endswith(
         "; whether anything else does cannot be told beside that wait."
     )
-    # Ranks that compute for 10 s, and wait for half of it: no loss that the wait could hide.
+    # Ranks that compute for 10 s, and wait for a tenth of it: no loss that the wait could hide.
     rows = [[useful(10 * SECOND)]] * 4
-    alone = replace(program, ranks=rows, waited_ns=[(5 * SECOND, 0, 0)] * 4)
+    alone = replace(program, ranks=rows, waited_ns=[(SECOND, 0, 0)] * 4)
     assert judged(alone).headline.endswith("; nothing else does beside that wait.")
+    # Of half of it: what is little of 10 s may be much of 5.
+    longer = replace(program, ranks=rows, waited_ns=[(5 * SECOND, 0, 0)] * 4)
+    assert judged(longer).headline.endswith(
+        "(0 % of the run time); whether anything else does cannot be told beside that wait."
+    )
+
+
+def _contended(io_ms: int, io_waited_ms: int, waited_s: int = 8) -> Program:
+    """One process that runs for 2 of 10 s, by what file calls take of both."""
+    io_ns, waited_ns = io_ms * MILLISECOND, io_waited_ms * MILLISECOND
+    return Program(
+        [[useful(10 * SECOND - io_ns), write(io_ns, size=10**8)]],
+        10 * SECOND,
+        10 * SECOND,
+        10 * SECOND - io_ns,
+        waited_ns=[(waited_s * SECOND - waited_ns, waited_ns, 0)],
+        any_waited_ns=(waited_s * SECOND - waited_ns, waited_ns, 0),
+        cores=["0"],
+    )
+
+
+def test_little_of_a_run_may_be_much_of_what_is_left_without_the_waits():
+    """100 ms of the 2 s that ran, but 1.0 % of 10 s."""
+    program = _contended(500, 400)
+    assert judged(program).headline.startswith(
+        "The program waited for a processor 80.0 % of the time. "
+        "I/O takes 1.0 % of this run (5.0 % without waits for a processor): writing history.nc"
+    )
+    assert "io_fine" not in codes(program)
+    assert "io_fine" in codes(_contended(100, 0, waited_s=1))
+
+
+def test_what_is_little_of_both_is_said_of_both():
+    assert judged(_contended(100, 80)).headline.endswith(
+        "I/O does not hold this run back (0.2 % of the run time, 1.0 % without waits for a "
+        "processor); whether anything else does cannot be told beside that wait."
+    )
+
+
+def test_of_several_ranks_it_is_the_least_that_is_left():
+    """What their waits cost each other is not known: 5 s of 10 are left at most."""
+    program = Program(
+        [[useful(8 * SECOND), write(2 * SECOND, size=10**8)]] * 2,
+        10 * SECOND,
+        10 * SECOND,
+        8 * SECOND,
+        waited_ns=[(4 * SECOND, SECOND, 0)] * 2,
+        any_waited_ns=(8 * SECOND, 2 * SECOND, 0),
+    )
+    assert "I/O takes 10.0 % of this run (at least 20.0 % without" in judged(program).headline
 
 
 def test_what_remains_of_a_loss_is_promised():

@@ -129,7 +129,8 @@ def test_small_requests_are_named_only_when_they_cost():
 def test_metadata_storm():
     row = [
         useful(7 * SECOND),
-        open_close(2 * SECOND, b"/run/zones", 4000),
+        open_close(2 * SECOND - MILLISECOND, b"/run/zones", 4000),
+        Interval("io", MILLISECOND, "close", b"/run/zones", 0, 4000),
         write(SECOND, b"/run/zones", 10**9, 10),
     ]
     program = Program([row, row], 10 * SECOND, 10 * SECOND, 7 * SECOND)
@@ -243,7 +244,7 @@ def test_a_rank_that_tries_to_open_what_another_makes_is_not_at_work():
 @pytest.mark.parametrize(
     ("function", "size", "said"),
     [
-        ("stat", 0, "; rank 1 looks flag up 1,000,000 times"),
+        ("stat", 0, "; rank 1 looks up flag 1,000,000 times"),
         ("pread", 4000, "; rank 1 reads nothing of flag 1,000,000 times"),
         ("pread", 10**6 - 1, ""),
     ],
@@ -421,14 +422,46 @@ def test_who_computes_longest_and_moves_the_bytes_is_said_to(
 ):
     """Rank 0 computes 8 s, the other 4 s: it may format what it writes, or parse what it reads,
     which no call shows."""
-    rows = [
-        [useful(compute * SECOND), call(MILLISECOND, size=size * 10**6), mpi(wait * SECOND)]
-        for compute, size, wait in ((8, by_first, 0), (4, by_second, 4))
-    ]
-    end = 8 * SECOND + MILLISECOND
-    found = finding(Program(rows, end, end, 8 * SECOND), "load_imbalance")
+    found = _uneven_beside(
+        *(call(MILLISECOND, b"/run/t", n * 10**6) for n in (by_first, by_second))
+    )
     assert (f", which {verb} 100 % of the bytes, computes 1.33 times" in found.finding) == said
     assert (work in found.advice) == said
+
+
+def _uneven_beside(*calls: Interval):
+    """Rank 0 computes 8 s, the other 4 s; of the calls, in turn, half are each rank's."""
+    each = len(calls) // 2
+    rows = [
+        [useful(compute * SECOND), *calls[i * each : (i + 1) * each], mpi(wait * SECOND)]
+        for i, (compute, wait) in enumerate(((8, 0), (4, 4)))
+    ]
+    end = 8 * SECOND + sum(call.length_ns for call in calls[:each])
+    return finding(Program(rows, end, end, 8 * SECOND), "load_imbalance")
+
+
+@pytest.mark.parametrize(
+    ("name", "written", "opens", "verb", "advised"),
+    [
+        (b"/run/t", 30, 1, "reads and writes", "keep binary numbers"),
+        (b"/run/t", 4, 1, "reads", "read binary numbers"),
+        (b"/run/chain.h5", 30, 1, "reads and writes", "what the library does to read and write"),
+        (b"/run/chain.h5", 30, 300, "reads and writes", "open the file once and keep it open"),
+        (b"/run/t", 30, 300, "reads and writes", "keep binary numbers"),
+    ],
+)
+def test_who_reads_and_writes_is_said_to_do_both(name, written, opens, verb, advised):
+    """40 MB are read by rank 0; of HDF5 and netCDF nobody is told to use binary numbers."""
+    calls = [
+        read(MILLISECOND, name, 40 * 10**6),
+        write(MILLISECOND, name, written * 10**6),
+        open_close(MILLISECOND, name, opens),
+    ]
+    idle = [Interval("io", MILLISECOND, "stat", b"/run/other")] * 3
+    found = _uneven_beside(*calls, *idle)
+    assert f", which {verb} 100 % of the bytes, computes 1.33 times" in found.finding
+    assert advised in found.advice
+    assert ("binary numbers" in found.advice) == (name == b"/run/t")
 
 
 def test_calls_that_never_returned_want_no_room():

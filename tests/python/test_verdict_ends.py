@@ -5,7 +5,7 @@ import pytest
 from tailrace.verdict.evidence import Evidence
 from tailrace.verdict.headline import Verdict, judge
 
-from .columns import SECOND, Program, mpi, useful, write
+from .columns import SECOND, Interval, Program, mpi, useful, write
 
 
 def test_what_a_killed_rank_did_last_may_be_computation():
@@ -38,6 +38,23 @@ def test_what_a_killed_rank_did_last_may_be_computation():
     assert "But rank 2 was killed, or ended at once, and what rank 2 did in the last 80" in (
         verdict.headline
     )
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("others", [1, 3])
+def test_who_was_killed_while_another_waited_for_its_input_is_not_supposed_to_compute(others: int):
+    """Rank 0 reads from a pipe for 9.8 of its 10 s outside MPI, and the others are in a call of MPI
+    when they are killed: nobody computes for longer than 0.2 s that is known."""
+    reads = Interval("io", 0, "pread", b"<stdin: pipe>")
+    rows = [[reads, useful(10 * SECOND)]] + [[mpi(10 * SECOND)]] * others
+    columns = Program(rows, *[10 * SECOND] * 3).columns()
+    for table in ("files", "file_rank"):
+        columns[table]["read_ns"] = [98 * SECOND // 10]
+    columns["rank"]["unknown_ns"] = [0] + [10 * SECOND] * others
+    columns["rank"]["ended"] = ["unknown"] * (1 + others)
+    columns["meta"]["mpi"] = "MPI"
+    found = {finding.code for finding in judge(Evidence(columns)).findings}
+    assert "streams" in found and "load_imbalance" not in found
 
 
 def test_who_ended_without_finalize_is_named_where_another_was_killed():

@@ -11,11 +11,17 @@ from tailrace.verdict.evidence import Evidence, Finding
 from tailrace.verdict.headline import judge
 from tailrace.verdict.requests import KINDS
 
-from .columns import MILLISECOND, SECOND, Interval, Program, called_from, useful, write
+from .columns import MILLISECOND, SECOND, Interval, Program, called_from, mpi, useful, write
 from .test_verdict_why import MB, first
 
 LINES = 40_000
 FILEBUF = "std::basic_filebuf<char, std::char_traits<char> >::sync"
+# Functions on the way of the writes, the one that is named, and what is to be called less often.
+OF_LIBRARIES = [
+    (["H5F__flush", "H5Fflush"], "H5Fflush", "H5Fflush and H5Dflush"),
+    (["H5D__flush", "H5Dflush"], "H5Dflush", "H5Fflush and H5Dflush"),  # h5py's Dataset.flush
+    (["H5F__flush", "H5Fflush", "nc_sync"], "nc_sync", "nc_sync"),
+]
 
 
 def found(*functions: str, size: int = 30, beside: Interval | None = None, **how: Any) -> Finding:
@@ -70,14 +76,42 @@ def test_flushes_are_not_named_where_other_writes_take_longer():
     assert said.startswith("90,000 small writes of 30 B"), said
 
 
-@pytest.mark.parametrize(
-    ("way", "by", "advised"),
-    [
-        (["H5F__flush", "H5Fflush"], "H5Fflush", "H5Fflush and H5Dflush"),
-        (["H5D__flush", "H5Dflush"], "H5Dflush", "H5Fflush and H5Dflush"),  # h5py's Dataset.flush
-        (["H5F__flush", "H5Fflush", "nc_sync"], "nc_sync", "nc_sync"),
-    ],
-)
+@pytest.mark.parametrize(("way", "by", "advised"), OF_LIBRARIES)
+def test_what_flushes_write_again_is_no_matter_of_chunks(way: list[str], by: str, advised: str):
+    """A row of 512 B at a time, of a dataset that lies in one piece: 131 MB for 1 MB."""
+    name = b"/run/n.nc" if by == "nc_sync" else b"/run/h.h5"
+    row = [useful(SECOND), write(SECOND, name, 65_536 * 2000, 2000, reach=(0, MB))]
+
+    def said(*functions: str) -> Finding:
+        columns = Program([row], 2 * SECOND, 2 * SECOND, SECOND).columns()
+        called_from(columns, [(each, "/usr/lib/libhdf5.so.310") for each in functions])
+        findings = judge(Evidence(columns)).findings
+        return next(f for f in findings if f.code == "redundant_writes")
+
+    told = said("H5FD_write", *way, "main")
+    assert told.finding.startswith("131 MB are written to 1.00 MB of ")
+    assert told.advice.startswith(f"call {advised} less often")
+    assert "chunks" in said("H5FD_write", "H5Dwrite", "main").advice
+
+
+def test_who_computes_long_between_flushes_is_not_told_to_write_binary_numbers():
+    """Rank 0 is 2 s in netCDF's functions, and writes 10 MB; the other waits for it."""
+    alone = [useful(2 * SECOND), write(MILLISECOND, b"/run/n.nc", 10 * MB, 10_000)]
+    end = 2 * SECOND + MILLISECOND
+
+    def advised(*functions: str) -> str:
+        columns = Program([alone, [useful(MILLISECOND), mpi(2 * SECOND)]], end, end, end).columns()
+        called_from(columns, [(each, "/usr/lib/libnetcdf.so.19") for each in functions])
+        findings = judge(Evidence(columns)).findings
+        return next(f for f in findings if f.code == "load_imbalance").advice
+
+    assert advised("H5FD_write", "H5Fflush", "nc_sync", "main").startswith(
+        "call nc_sync less often"
+    )
+    assert advised("H5FD_write", "nc_put_vara", "main").startswith("what the library does to")
+
+
+@pytest.mark.parametrize(("way", "by", "advised"), OF_LIBRARIES)
 def test_what_a_library_writes_because_it_was_told_to_flush(way: list[str], by: str, advised: str):
     said = found("H5FD_write", *way, "write_step", size=2000)
     assert said.finding == (

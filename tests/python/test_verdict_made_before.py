@@ -48,7 +48,7 @@ def test_packed_bytes_may_have_been_compressed_before_they_are_written():
     """3 s of 9.01 s."""
     columns = ran(b"/run/out.zip", 4 * MB, 3.0)
     assert judge(Evidence(columns)).headline == (
-        "I/O does not hold this run back (0.1 % of the run time); nothing else does either. But up"
+        "I/O does not hold this run back (0.1 % of the run time). But up"
         " to 33.3 % of the run, right before 4 writes to out.zip, may be compressing, which counts"
         " as computation."
     )

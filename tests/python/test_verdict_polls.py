@@ -1,10 +1,12 @@
-"""Who sleeps between calls that ask whether a file is there: programs built by arithmetic."""
+"""Who asks again and again whether a file is there, with pauses or without: programs built by
+arithmetic."""
 
 import pytest
 
 from tailrace.verdict.evidence import Evidence
 from tailrace.verdict.headline import Verdict, judge
 from tests.python.columns import MILLISECOND, SECOND, Interval, Program, asleep_for, useful, write
+from tests.python.test_verdict_why import call, first
 
 
 def _judged(program: Program) -> Verdict:
@@ -25,7 +27,7 @@ def test_who_sleeps_between_look_ups_of_one_name_waits_for_it():
 
     writes = write(5 * MILLISECOND, size=1000, calls=9000)
     found = sleeping(look_ups(9000), write(5 * MILLISECOND, size=1000))
-    assert found.finding.endswith("outside MPI and file calls, and it looks flag up 9,000 times")
+    assert found.finding.endswith("outside MPI and file calls, and it looks up flag 9,000 times")
     assert "inotify" in found.advice
     assert "flag" not in sleeping(look_ups(9000), writes).finding
     assert "flag" not in sleeping(look_ups(20)).finding
@@ -72,4 +74,52 @@ def test_who_waits_for_a_file_sleeps_less_than_who_makes_it(slept_s, named):
     known["meta"]["ran_ns"] = f"{SECOND // 10},{int((0.99 - slept_s) * SECOND)}"
     verdict = _judged(Program(rows, SECOND, SECOND, SECOND, **known))
     (found,) = (finding for finding in verdict.findings if finding.code == "sleep")
-    assert found.finding.endswith(", and rank 1 looks flag up 900 times") == named
+    assert found.finding.endswith(", and rank 1 looks up flag 900 times") == named
+
+
+@pytest.mark.parametrize(
+    ("look_ups", "opens", "others", "named"),
+    [
+        (400, 1, 100, "looks up 20 files 8,000 times"),
+        (40, 1, 10, ""),
+        (400, 0, 100, ""),
+        (400, 100, 100, ""),
+        (400, 1, 3000, ""),
+    ],
+)
+def test_who_waits_for_a_file_at_each_step_looks_up_several(look_ups, opens, others, named):
+    """20 files, each of which is opened and closed once when it is there. Not where each is looked
+    up as often as a program may that does not wait, where none is ever there, where they are opened
+    about as often, and beside more calls than that."""
+    steps = [
+        Interval("io", MILLISECOND // 10, name, b"/run/in.%d" % step, 0, calls)
+        for step in range(20)
+        for name, calls in (("stat", look_ups), ("open", opens), ("close", opens))
+    ]
+    writes = write(4 * MILLISECOND, size=8000, calls=others)
+    row = [useful(990 * MILLISECOND), *steps, writes]
+    known = asleep_for(0.9, ranks=1)
+    verdict = _judged(Program([row], SECOND, SECOND, 990 * MILLISECOND, **known))
+    (found,) = (finding for finding in verdict.findings if finding.code == "sleep")
+    assert ("looks up" in found.finding) == bool(named)
+    assert found.finding.endswith(named and f", and it {named}")
+
+
+@pytest.mark.parametrize("beside", [(), (write(MILLISECOND, b"/run/lock", 600, 100),)])
+def test_a_lock_file_that_another_holds_is_not_to_be_kept_open(beside):
+    """Each of 4 ranks has it 100 times (`O_CREAT | O_EXCL`), tries for it 50,000 times, and may
+    write its number into it; meanwhile it opens a log for a request each time. Neither is it absent
+    then; what never was there is, whatever else is opened."""
+    log = [call("open", MILLISECOND, 100, b"/run/log"), write(MILLISECOND, b"/run/log", 600, 100)]
+    log += [call("close", MILLISECOND, 100, b"/run/log")]
+    tries = call("open", SECOND, 50_000, b"/run/lock")
+    used = (call("close", MILLISECOND, 100, b"/run/lock"), *beside)
+    found = first(tries, *used, *log)
+    assert found.finding.startswith("200,000 opens of lock, nearly all of them in vain, take 99.")
+    assert found.code == "look_ups" and "wakes at once who waits for a file" in found.advice
+    absent = first(tries, *log)
+    assert absent.finding.startswith("200,000 opens of lock, hardly any of them closed again, take")
+    assert "name the right place" in absent.advice
+    # as often as it is opened it may be kept open
+    kept = first(tries, call("close", MILLISECOND, 50_000, b"/run/lock"), *beside)
+    assert kept.code == "reopened" and "keep it open" in kept.advice

@@ -45,6 +45,17 @@ def test_who_skips_does_not_move_all_of_the_file():
         assert whole.finding.startswith("each of 4 ranks ")
 
 
+def test_who_leaves_gaps_in_one_pass_moves_all_of_the_file():
+    """Pieces with a few bytes between them; who opens the file twice may make two passes of it."""
+    gaps, name = {"steps": (1, 29, 0), "reach": (0, 100_200_000)}, b"/run/out.dat"
+    for act, verb in ((write, "writes"), (read, "reads")):
+        opens = Interval("io", 0, "open", name)
+        found = first(opens, act(SECOND, name, 100 * MB, 30, **gaps))
+        assert found.finding == f"each of 4 ranks {verb} all 100 MB of out.dat"
+        twice = first(opens, opens, act(SECOND, name, 100 * MB, 30, **gaps))
+        assert twice.finding.startswith("400 MB are ")
+
+
 def test_who_begins_later_does_not_move_all_of_the_file():
     parts = [write(SECOND, b"/run/out.dat", 100 * MB, 30, reach=(k * MB, 80 * MB)) for k in (0, 9)]
     rows = [[useful(SECOND), part] for part in parts]

@@ -126,6 +126,9 @@ C = {
         2, r"100,000 opens of 5 names, hardly any of them closed", "right place", ("reopened",)
     ),
     "tried_flag": Expected(2, r"rank 0 computes [\d.]+ times as long", "balance", ALL_OF_IO),
+    "lock_file": Expected(
+        2, r"[\d,]+ opens of lock, nearly all of them in vain", "wakes at once", ("reopened",)
+    ),
     "held_by_child": Expected(2, r"16 lock calls of \S+ \S+ each", "lslocks", ("serial_metadata",)),
     "sync_for_all": Expected(
         2, r"rank 0 synchronises .* alone|^[^:]*: 30 synchronisations of", "less often", ()

@@ -1,6 +1,7 @@
 """Why nothing was recorded, and what to do about it."""
 
 import os
+import shlex
 import stat
 from itertools import pairwise, takewhile
 from pathlib import Path
@@ -16,7 +17,13 @@ from tailrace.capture.elf import (
     is_static,
 )
 from tailrace.capture.environment import CaptureOptions, Place
-from tailrace.capture.launch import CONTAINERS, Launch, recorded_program, why_not_executable
+from tailrace.capture.launch import (
+    CONTAINERS,
+    Launch,
+    read_command,
+    recorded_program,
+    why_not_executable,
+)
 from tailrace.errors import TailraceError
 from tailrace.names import printable, shown_path
 
@@ -24,6 +31,8 @@ from tailrace.names import printable, shown_path
 ROOM_BYTES = 1 << 20
 # Options of setpriv that name a user, whose rights the program then has.
 SETPRIV_USERS = ("--reuid", "--ruid", "--euid")
+# What a shell runs several commands by, or waits for none.
+SEVERAL = frozenset(";&|\n")
 
 
 class Attempt(NamedTuple):
@@ -49,10 +58,12 @@ def why_nothing(attempt: Attempt) -> TailraceError:
         _cleared,
         _in_container,
         _cannot_be_loaded,
+        _cannot_be_loaded_by_shell,
         _another_user,
         _absent,
         _failed,
         _no_rank,
+        _only_starts_others,
     )
     found = next(filter(None, (reason(attempt) for reason in reasons)), None) or (
         f"{attempt.name} made no file call and no MPI call, as far as was seen",
@@ -160,6 +171,19 @@ def _cannot_be_loaded(attempt: Attempt) -> Reason:
     return None
 
 
+def _cannot_be_loaded_by_shell(attempt: Attempt) -> Reason:
+    """`sh -c 'A=1 restic backup'`: one command that a shell starts."""
+    *_, option, text = ("", *attempt.command)
+    is_one = option.startswith("-") and option.endswith("c") and SEVERAL.isdisjoint(text)
+    if not (attempt.launch.is_script and is_one):
+        return None
+    try:
+        words = shlex.split(text)
+    except ValueError:  # a quotation without an end
+        return None
+    return _cannot_be_loaded(attempt._replace(launch=read_command(words))) if words else None
+
+
 def _another_user(attempt: Attempt) -> Reason:
     """setpriv may start the program as a user who cannot write where capture records. (sudo, su and
     the like have the setuid bit.)"""
@@ -217,10 +241,20 @@ def _starts_others(attempt: Attempt) -> bool:
 
 def _no_rank(attempt: Attempt) -> Reason:
     launched = attempt.launch.launcher is not None and attempt.options.processes != "all"
-    if not (launched or _starts_others(attempt)):
+    if not launched:
         return None
     return (
         "no MPI rank was seen",
         "`tailrace run --processes all` records every process; "
         "`tailrace doctor` shows which MPI is found",
+    )
+
+
+def _only_starts_others(attempt: Attempt) -> Reason:
+    if not _starts_others(attempt):
+        return None
+    return (
+        f"{attempt.name} only starts other programs, which are not recorded unless they use MPI",
+        "`tailrace run --processes all` records every process; if they use MPI, `tailrace doctor` "
+        "shows which MPI is found",
     )

@@ -8,6 +8,7 @@ from tailrace.verdict.advice_libraries import (
     OF_CALLS_BETWEEN,
     OF_SHARED_FILES,
     OF_SQLITE,
+    OF_UNEVEN_MOVES,
     OF_WAITING_REQUESTS,
     SIEVE_OF_HDF5,
     SYNCHRONISED_BY,
@@ -205,6 +206,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "(d_type, os.scandir)",
         "absent": "files that are not there are looked for again and again: name the right place, "
         "or keep in memory what is there",
+        "awaited": "a message (MPI_Recv) or a notice (inotify) wakes at once who waits for a file; "
+        "a lock of fcntl (F_SETLKW) wakes at once who waits for his turn",
     },
     "metadata": METADATA,
     "small_requests": {
@@ -288,6 +291,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "moved by netcdf": _MOVED_BY_NETCDF,
     },
     "redundant_writes": {
+        "flush of hdf5": FLUSH_HDF5,
+        "flush of netcdf": FLUSH_NETCDF,
         "moved by netcdf": "a classic file's data are moved when its header grows: define all that "
         f"it holds before the first nc_enddef, or {_ROOM}",
         "chunks of hdf5": "choose chunks that are written as a whole, or enlarge the chunk cache: "
@@ -393,12 +398,7 @@ ADVICE: dict[str, dict[str, str]] = {
     "outputs": {"": "write less often, or less each time, where that serves as well"},
     "load_imbalance": {
         "": "change the decomposition, or balance the work dynamically",
-        "reads": "what it does to read counts as computation where it is no file call: parsing, "
-        "unpacking; let every rank do that for its part, or read binary numbers; else change the "
-        "decomposition",
-        "writes": "what it does to write counts as computation where it is no file call: "
-        "formatting, packing, compressing; let every rank do that for its part, or write binary "
-        "numbers; else change the decomposition",
+        **OF_UNEVEN_MOVES,
         "idle": "let every rank compute, the one that only hands out work, or gathers it, too",
         "asleep": "look for what it waits for while the others wait for it: other threads or "
         "processes, pipes, sockets, or a pause",
@@ -449,6 +449,11 @@ ADVICE: dict[str, dict[str, str]] = {
         "ahead (madvise with MADV_WILLNEED, MAP_POPULATE), go through it in order, or read large "
         "parts with pread; else look for a pause, or for threads, pipes and sockets",
         "": "look for what it waits for: other threads or processes, pipes, sockets, or a pause",
+    },
+    "sleeps_beside_files": {
+        "asks": "wait in MPI (MPI_Wait, MPI_Recv): it ends as soon as the message is there, and is "
+        "seen",
+        "": "wait in MPI (MPI_Recv, MPI_Barrier) for what another rank does: that is seen",
     },
     "network": {
         "": "start communication earlier (MPI_Isend, MPI_Irecv) and wait for it later",

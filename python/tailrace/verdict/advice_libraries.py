@@ -151,6 +151,26 @@ OF_CALLS_BETWEEN = {
     "write netcdf": f"{_QUICKER_NETCDF}; or write fewer values",
     "read netcdf": f"{_QUICKER_NETCDF}; or read once and keep it",
 }
+# By what a rank does alone that computes longer than the others; "binary" and "reopened" with files
+# of a library that keeps binary numbers, and its own tables of where they lie.
+OF_UNEVEN_MOVES = {
+    "reads": "what it does to read counts as computation where it is no file call: parsing, "
+    "unpacking; let every rank do that for its part, or read binary numbers; else change the "
+    "decomposition",
+    "writes": "what it does to write counts as computation where it is no file call: "
+    "formatting, packing, compressing; let every rank do that for its part, or write binary "
+    "numbers; else change the decomposition",
+    "reads and writes": "what it does to read and write counts as computation where it is no file "
+    "call: parsing, formatting, packing; let every rank do that for its part, or keep binary "
+    "numbers; else change the decomposition",
+    "binary": "what the library does to read and write counts as computation where it is no file "
+    "call: converting, compressing, packing; let every rank do that for its part, or move more in "
+    "each call; else change the decomposition",
+    "reopened": "open the file once and keep it open: what the library does each time to open and "
+    "close it counts as computation where it is no file call; else change the decomposition",
+    "flush of hdf5": f"{FLUSH_HDF5}, which counts as computation where it is no file call",
+    "flush of netcdf": f"{FLUSH_NETCDF}, which counts as computation where it is no file call",
+}
 # By what files hold that are made before they are written.
 MADE_BEFORE = {
     "": "time the routine that makes the text; if it takes long, write binary numbers, which need "

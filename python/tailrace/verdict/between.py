@@ -19,8 +19,9 @@ in which a step may have been computed.
 | …)                                        |                                                     |
 | … (what SQLite does to find and fill its  | the same of SQLite's databases                      |
 | pages, …)                                 |                                                     |
-| … (gathering pieces in a buffer, …),      | the same, at more than COPIED_BYTES_PER_S           |
-| (taking pieces out of a buffer, …)        |                                                     |
+| … (gathering pieces in a buffer, …),      | the same, at more than COPIED_BYTES_PER_S, or by    |
+| (taking pieces out of a buffer, …)        | GNU's Fortran in a larger buffer than text has,     |
+|                                           | which holds up to MOST_OF_FORTRAN                   |
 | … reads (compressing, …)                  | packed files are written from the same place, or in |
 |                                           | between                                             |
 | … writes (decompressing, …)               | packed files are read so                            |
@@ -37,9 +38,10 @@ import numpy as np
 from tailrace.names import base_name
 from tailrace.units import count, nanoseconds, percent, rate, to_seconds
 from tailrace.verdict.advice import advice
+from tailrace.verdict.by_path import through_library
 from tailrace.verdict.cause import ONE_FILE_SHARE
 from tailrace.verdict.evidence import NOTABLE_LOSS, Evidence, Finding, Kind
-from tailrace.verdict.flushes import OF_LIBRARIES, STREAMS, through_flush
+from tailrace.verdict.flushes import STREAMS, made_by
 from tailrace.verdict.libraries import content_of
 from tailrace.verdict.modules import are_modules
 from tailrace.verdict.places import Places
@@ -51,6 +53,11 @@ MANY = 50
 # No buffer is as small: what lies between lines that are flushed one by one is a step of whatever
 # loop prints them.
 BUFFER_BYTES = 512
+# Most runtimes gather less than SMALL_BYTES, and programs hand over blocks of that and more as they
+# please. GNU's Fortran gathers more than that, with the marks of records, where it writes no text;
+# text it gathers in less.
+MOST_OF_FORTRAN = 256 * 1024
+TEXT_OF_FORTRAN = 8 * 1024
 # So many of the calls from a place are reads, or writes: a line of Python may open and close files,
 # too, and then what follows a call is another kind of call.
 OF_ONE_KIND = 0.9
@@ -116,7 +123,7 @@ def between_calls(evidence: Evidence) -> Finding | None:
     paths = evidence.columns["files"]["path"]
     name = base_name(paths[files[0]]) if len(files) == 1 else count(len(files), "file")
     few = len(ranks) < evidence.ranks
-    who = f" on {named_ranks(evidence, ranks)}" if few else ""
+    who = f" on {named_ranks(evidence, ranks)}" if few else evidence.without_waits(share)
     speed = rate(_bytes(evidence, found) / to_seconds(found.time_ns))
     each = " a rank" if len(ranks) > 1 else ""
     words, longest_ns = advice(Kind.BETWEEN_CALLS, advised), time_ns
@@ -150,7 +157,8 @@ def _told(evidence: Evidence) -> _Told | None:
     ranks = _ranks(evidence, files, found.kind)
     running = evidence.ran_while_useful(ranks[0]) if len(ranks) == 1 else ran(evidence)
     time_ns = found.time_ns * running / max(len(ranks), 1)
-    return _Told(found, files, ranks, time_ns) if evidence.share(time_ns) >= NOTABLE_LOSS else None
+    notable = evidence.is_notable(evidence.share(time_ns), NOTABLE_LOSS)
+    return _Told(found, files, ranks, time_ns) if notable else None
 
 
 def _again(evidence: Evidence, files: list[int]) -> str:
@@ -198,13 +206,7 @@ def _most_on(evidence: Evidence, mean_ns: float) -> int | None:
 def _flush(evidence: Evidence, found: Between) -> str:
     """By which function of a library most of these writes are made, if by one. What is done to hand
     over what has changed is no compressing."""
-    places, rows = Places(evidence.columns), np.asarray(found.rows)
-    writes = np.asarray(evidence.columns["places"]["writes"])[rows]
-    for flush in OF_LIBRARIES if found.kind == "write" else ():
-        made = through_flush(places, flush)[rows]
-        if 2 * writes[made].sum() > writes.sum():
-            return flush
-    return ""
+    return made_by(evidence, np.asarray(found.rows)) if found.kind == "write" else ""
 
 
 def _content(evidence: Evidence, files: list[int]) -> str:
@@ -221,7 +223,17 @@ def _made_of(evidence: Evidence, found: Between, files: list[int]) -> str:
     if _packed_meanwhile(evidence, found, files):
         return "into packed" if found.kind == "read" else "out of packed"
     quick = _bytes(evidence, found) * 1e9 >= COPIED_BYTES_PER_S * found.time_ns
-    return "copied" if quick else ""
+    return "copied" if quick or _is_of_fortran(evidence, found) else ""
+
+
+def _is_of_fortran(evidence: Evidence, found: Between) -> bool:
+    """Whether the library of GNU's Fortran gathers records that hold no text: those it has a larger
+    buffer for."""
+    table, rows = evidence.columns["places"], np.asarray(found.rows)
+    moved = np.asarray(table[moved_column(found.kind)])[rows]
+    calls = np.asarray(table[KINDS[found.kind][0]])[rows]
+    its = through_library(Places(evidence.columns), "libgfortran")[rows]
+    return 2 * int(moved[its].sum()) > max(int(moved.sum()), 2 * TEXT_OF_FORTRAN * int(calls.sum()))
 
 
 def _packed_meanwhile(evidence: Evidence, found: Between, files: list[int]) -> bool:
@@ -294,7 +306,8 @@ def _is_buffered(evidence: Evidence, found: Between) -> bool:
     packed = _content(evidence, files) == "packed"
     least = PACKED_BYTES_PER_S if packed else FORMATTED_BYTES_PER_S
     quick = size * 1e9 >= least * found.time_ns * ran(evidence)
-    return found.calls >= MANY and size < SMALL_BYTES * calls and quick
+    most = MOST_OF_FORTRAN if _is_of_fortran(evidence, found) else SMALL_BYTES
+    return found.calls >= MANY and size < most * calls and quick
 
 
 def _all_calls(table: dict[str, Any], rows: list[int]) -> int:

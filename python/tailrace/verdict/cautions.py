@@ -32,6 +32,7 @@ from tailrace.verdict.off_path import (
     ways,
     who_else,
 )
+from tailrace.verdict.sleepers import sleeps_beside_files
 from tailrace.verdict.slow_file import tells_a_rate
 from tailrace.verdict.streams import slept_in_streams
 from tailrace.verdict.why import NOTABLE_SHARE, what_takes_longest
@@ -214,7 +215,8 @@ def _files_meanwhile(evidence: Evidence) -> tuple[str, str]:
     spent_ns = evidence.times.io_ns - evidence.waited_by_rank_ns("io")
     rank = int(spent_ns.argmax())
     share = evidence.share(float(spent_ns[rank]))
-    if share < NOTABLE_LOSS or evidence.io_share >= NOTABLE_SHARE or of_others_mostly(evidence):
+    holds_back = evidence.is_notable(evidence.io_share, NOTABLE_SHARE)
+    if share < NOTABLE_LOSS or holds_back or of_others_mostly(evidence):
         return "", ""
     what, advised = what_takes_longest(evidence)
     said = f", and file calls take {percent(share)} of rank {rank}'s time ({what})"
@@ -279,7 +281,7 @@ def veils(evidence: Evidence, caution: Finding) -> bool:
         return slept_share(evidence) >= NOTABLE_SLEEP or sleep_is_unknown(evidence)
     if caution.code is Kind.INCOMPLETE_TRACE:
         return many_are_lost(evidence)
-    return caution.code in (Kind.NOT_RECORDED, Kind.OTHER_THREADS)
+    return caution.code in (Kind.NOT_RECORDED, Kind.OTHER_THREADS, Kind.SLEEPS_BESIDE_FILES)
 
 
 def goes_first(evidence: Evidence, caution: Finding) -> bool:
@@ -288,8 +290,7 @@ def goes_first(evidence: Evidence, caution: Finding) -> bool:
         return _mostly(evidence)
     if caution.code is Kind.OVERLAPPED_IO and caution.share_of_runtime < NOTABLE_LOSS:
         return False  # if the main threads wait for that, then no longer
-    first = (Kind.OVERLAPPED_IO, Kind.OTHER_THREADS, Kind.INCOMPLETE_TRACE)
-    return caution.code in first and veils(evidence, caution)
+    return veils(evidence, caution)
 
 
 CAUTIONS = (
@@ -299,6 +300,7 @@ CAUTIONS = (
     other_threads,
     io_of_others,
     not_recorded,
+    sleeps_beside_files,
     made_before,
     failed_writes,
     failed_mpiio,

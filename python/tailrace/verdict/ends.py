@@ -45,10 +45,11 @@ def much_is_unknown(evidence: Evidence) -> bool:
     return absent or evidence.share(longest_ns) >= NOTABLE_UNKNOWN
 
 
-def computed_at_most_ns(evidence: Evidence) -> np.ndarray:
-    """Length P: what ranks computed, and what is not known of them as far as no rank overtakes the
-    longest by it: by how much that one is beyond the others is then the least that it can be."""
-    computed = evidence.computed_ns
+def computed_at_most_ns(evidence: Evidence, named_ns: np.ndarray | int = 0) -> np.ndarray:
+    """Length P: what ranks computed beside `named_ns`, and what is not known of them as far as no
+    rank overtakes the longest by it: by how much that one is beyond the others is then the least
+    that it can be."""
+    computed = np.clip(evidence.computed_ns - named_ns, 0, None)
     return np.minimum(computed + unknown_ns(evidence), computed.max(initial=0))
 
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tailrace.names import base_name, printable
-from tailrace.units import count
+from tailrace.units import count, percent
 from tailrace.verdict.efficiencies import Losses, Times, times_of
 from tailrace.verdict.file_calls import holds_file_calls
 from tailrace.verdict.libraries import by_calls, library_of
@@ -32,6 +32,11 @@ ON_FILE_SYSTEM = "file_system"
 
 # POP takes 0.8 for the product of the factors as acceptable; one factor below 0.95 is worth a word.
 NOTABLE_LOSS = 0.05
+
+# Where waits for a processor are so much of the run, what is little of it may be much of the rest.
+MUCH_WAITED = 0.2
+# Less is 0 to the digits shown.
+LEAST_SHARE = 0.001
 
 # Starting and ending alone take this long, and vary by as much.
 TOO_SHORT_NS = 10_000_000
@@ -85,6 +90,7 @@ class Kind(StrEnum):
     STREAMS = "streams"
     ELSEWHERE = "elsewhere"
     SLEEP = "sleep"
+    SLEEPS_BESIDE_FILES = "sleeps_beside_files"
     FAILED_WRITES = "failed_writes"
     FAILED_MPIIO = "failed_mpiio"
     MISSING_RANKS = "missing_ranks"
@@ -253,6 +259,27 @@ class Evidence:
         """The share that an ideal file system would save, on an ideal network: (T_net − T_ideal) /
         T."""
         return self.share(self.losses.io_ns)
+
+    @cached_property
+    def ran_share(self) -> float:
+        """Of the run, what is left of it at most without waits for a processor, where those are
+        much of it; else 1. What they cost several ranks is taken out of their losses too much
+        rather than too little, and so counts for no more than the waits themselves."""
+        waited = self.processors.share if self.processors is not None else 0.0
+        waited = min(waited, self.share(float(self.losses.processors_ns)))
+        return 1 - waited if MUCH_WAITED <= waited < 1 else 1.0
+
+    def is_notable(self, share: float, least: float) -> bool:
+        """Whether a share of the run is at least so much of what is left without these waits."""
+        return share >= least * self.ran_share
+
+    def without_waits(self, share: float, form: str = " ({})") -> str:
+        """` (13.2 % without waits for a processor)`; empty where those are not much of the run."""
+        left = share / self.ran_share
+        if self.ran_share == 1 or left < LEAST_SHARE:
+            return ""
+        least = "at least " if self.ranks > 1 else ""
+        return form.format(f"{least}{percent(left)} without waits for a processor")
 
     @cached_property
     def elsewhere(self) -> np.ndarray:

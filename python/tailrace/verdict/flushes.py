@@ -84,6 +84,26 @@ def through_flush(places: Places, by: str) -> np.ndarray:
     return rows
 
 
+def made_by(evidence: Evidence, rows: np.ndarray) -> str:
+    """By which function of a library most of the writes in these rows of the table of places are
+    made, if by one."""
+    places = Places(evidence.columns)
+    for by in OF_LIBRARIES if len(rows) else ():
+        made = rows[through_flush(places, by)[rows]]
+        if len(made):
+            writes = np.asarray(places.table["writes"])
+            if 2 * writes[made].sum() > writes[rows].sum():
+                return by
+    return ""
+
+
+def flushed_file(evidence: Evidence, file: int | None) -> str:
+    """Which advice is for the flushes that make most of the writes to the file; empty where none
+    do."""
+    by = made_by(evidence, np.flatnonzero(Places(evidence.columns).files == file))
+    return STREAMS[by][0] if by else ""
+
+
 def _all(evidence: Evidence) -> list[Flushes]:
     return [_of_c(evidence), *(_of_streams(evidence, by) for by in STREAMS)]
 

@@ -75,6 +75,11 @@ def judge(evidence: Evidence) -> Verdict:
     findings = [with_prediction(evidence, finding) for finding in placed(evidence, findings)]
     if not evidence.times.runtime_ns:
         return Verdict("Nothing was recorded: the trace has no run time.", findings)
+    first = [finding for finding in cautions if goes_first(evidence, finding)]
+    said = {finding.code for finding in (*first, *io)}
+    later = [finding for finding in cautions if finding.code not in said]
+    texts = _sleep_once(evidence, [*first, *later])
+    before, behind = texts[: len(first)], texts[len(first) :]
     if veiled and fine:
         findings = [finding for finding in findings if finding.code is not Kind.IO_FINE]
         # h5py starts a process to know the machine; what was measured is so, whatever that does
@@ -82,16 +87,13 @@ def judge(evidence: Evidence) -> Verdict:
         headline = _as_far_as(evidence, veiled, _beside_veil(evidence, known, veiled))
     else:
         others = [f for f in bottlenecks if not (veiled and f.code is Kind.SLEEP)]
-        notable = (f for f in routines if f.share_of_runtime >= NOTABLE_LOSS)
+        notable = (f for f in routines if evidence.is_notable(_share(f), NOTABLE_LOSS))
         whole = max(notable, key=_share, default=None)
         if whole is not None:
             findings = [finding for finding in findings if finding.code is not Kind.IO_FINE]
-        headline = _headline(evidence, [*io, *details], others, whole, fine=bool(fine))
-    first = [finding for finding in cautions if goes_first(evidence, finding)]
-    said = {finding.code for finding in (*first, *io)}
-    later = [finding for finding in cautions if finding.code not in said]
-    texts = _sleep_once(evidence, [*first, *later])
-    before, behind = texts[: len(first)], texts[len(first) :]
+        headline = _headline(
+            evidence, [*io, *details], others, whole, fine=bool(fine), but=bool(behind)
+        )
     if (shared := by_kind.get(Kind.PROCESSORS)) is not None:
         before.insert(0, shared.finding)
     but = [f"But {'; '.join(behind)}."] if behind else []
@@ -112,9 +114,14 @@ def _sentence(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}."
 
 
+def _of_run(evidence: Evidence) -> str:
+    share = evidence.io_share
+    return f"{percent(share)} of this run{evidence.without_waits(share)}"
+
+
 def _as_far_as(evidence: Evidence, veiled: list[Finding], more: str) -> str:
     """`more`: what takes longer, as far as the same can tell."""
-    share = f"I/O takes {percent(evidence.io_share)} of this run"
+    share = f"I/O takes {_of_run(evidence)}"
     codes = {finding.code for finding in veiled}
     if codes == {Kind.NOT_RECORDED} and is_all_seen(evidence):
         return f"{share} between MPI_Init and MPI_Finalize{more}."
@@ -141,15 +148,17 @@ def _headline(
     bottlenecks: list[Finding],
     whole: Finding | None,
     fine: bool,
+    but: bool,
 ) -> str:
-    """`whole`: what output costs beyond its calls, where that is much."""
+    """`whole`: what output costs beyond its calls, where that is much. `but`: a sentence follows
+    that begins with "But"."""
     if evidence.times.runtime_ns < TOO_SHORT_NS:
         between = " between MPI_Init and MPI_Finalize" if evidence.mpi else ""
         between = " that MPI_Pcontrol chose" if evidence.chosen_of_ns else between
         length = nanoseconds(evidence.times.runtime_ns)
         return f"This run is too short to judge: {length}{between}."
     if fine:
-        return _without_io(evidence, bottlenecks, whole)
+        return _without_io(evidence, bottlenecks, whole, but)
     return _with_io(evidence, io, bottlenecks, whole)
 
 
@@ -183,9 +192,9 @@ def _with_io(
     if more:
         worst = max(more, key=_share)
         takes = f"{_what(evidence, worst)} {percent(worst.share_of_runtime)} of this run, I/O"
-        text = f"{takes} {percent(evidence.io_share)}"
+        text = f"{takes} {percent(evidence.io_share)}{evidence.without_waits(evidence.io_share)}"
     else:
-        text = f"I/O takes {percent(evidence.io_share)} of this run"
+        text = f"I/O takes {_of_run(evidence)}"
     if many_are_lost(evidence):
         text += " as far as it was recorded"
     around = cause is not None and cause.code is Kind.BETWEEN_LAYERS
@@ -259,33 +268,47 @@ def _more_time(largest: Finding, cause: Finding) -> str:
     return f"; more time goes to {largest.finding}" if told else ""
 
 
-def _nothing_else(evidence: Evidence) -> str:
+def _nothing_else(evidence: Evidence, but: bool) -> str:
     """Where a killed rank or the wait for a processor may hide a loss, or nobody knows how long the
-    main thread slept, that is not denied."""
+    main thread slept, that is not denied; nor where a sentence follows that begins with "But"."""
     if much_is_unknown(evidence) or sleep_is_unknown(evidence):
-        return "whether anything else does cannot be told"
-    if evidence.processors is None or not evidence.processors.notable:
-        known = evidence.holds_file_calls
-        return "nothing else does either" if known else "nothing else in it does"
+        return "; whether anything else does cannot be told"
+    waited = evidence.processors is not None and evidence.processors.notable
+    if waited and _may_hide(evidence):
+        return "; whether anything else does cannot be told beside that wait"
+    if but:
+        return ""
+    if waited:
+        return "; nothing else does beside that wait"
+    known = evidence.holds_file_calls
+    return "; nothing else does either" if known else "; nothing else in it does"
+
+
+def _may_hide(evidence: Evidence) -> bool:
+    """Whether waits for a processor may hide a loss: one that was measured with them, or, where
+    they are much of the run, one that is little beside them."""
     measured = losses(evidence.times)
     others = (measured.imbalance_ns, measured.serialization_ns, measured.transfer_ns)
-    if any(evidence.share(float(loss)) >= NOTABLE_LOSS for loss in others):
-        return "whether anything else does cannot be told beside that wait"
-    return "nothing else does beside that wait"
+    hidden = any(evidence.share(float(loss)) >= NOTABLE_LOSS for loss in others)
+    return hidden or evidence.ran_share < 1
 
 
-def _without_io(evidence: Evidence, bottlenecks: list[Finding], whole: Finding | None) -> str:
+def _without_io(
+    evidence: Evidence, bottlenecks: list[Finding], whole: Finding | None, but: bool
+) -> str:
     if whole is not None:
-        text = f"File calls take {percent(evidence.io_share)} of this run, but {whole.finding}"
+        text = f"File calls take {_of_run(evidence)}, but {whole.finding}"
         more = [f for f in bottlenecks if f.share_of_runtime > whole.share_of_runtime]
         return f"{text}{f'; {max(more, key=_share).finding}' if more else ''}."
     worst = max(bottlenecks, key=_share, default=None)
     # Printing is I/O, too, and so is what is done to files in memory.
     kinds = {Kind.STREAMS: "I/O on files does", Kind.ELSEWHERE: "I/O on storage does"}
     which = kinds.get(worst.code, "I/O does") if worst is not None else "I/O does"
-    saved = f"{which} not hold this run back ({percent(evidence.io_share)} of the run time)"
+    share = percent(evidence.io_share)
+    beside = evidence.without_waits(evidence.io_share, ", {}")
+    saved = f"{which} not hold this run back ({share} of the run time{beside})"
     if not evidence.holds_file_calls:
         saved = "Whether I/O holds this run back is not in the trace, which holds no file call"
     if worst is None:
-        return f"{saved}; {_nothing_else(evidence)}."
+        return f"{saved}{_nothing_else(evidence, but)}."
     return f"{saved}{', but' if worst.code in kinds else ';'} {worst.finding}."

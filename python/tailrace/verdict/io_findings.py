@@ -209,7 +209,9 @@ def amplification(evidence: Evidence) -> Finding | None:
 def io_is_fine(evidence: Evidence) -> Finding | None:
     """Not said where the exchange inside MPI-IO, or what else it does around file calls, holds the
     run back: that is for the sake of I/O."""
-    if evidence.io_share >= NOTABLE_SHARE or exchange_share(evidence) >= NOTABLE_LOSS:
+    if evidence.is_notable(evidence.io_share, NOTABLE_SHARE):
+        return None
+    if exchange_share(evidence) >= NOTABLE_LOSS:
         return None
     between = between_layers(evidence)
     if not evidence.times.runtime_ns or (between and between.share_of_runtime >= NOTABLE_LOSS):
@@ -226,7 +228,8 @@ def io_is_fine(evidence: Evidence) -> Finding | None:
         Kind.IO_FINE,
         "I/O does not hold this run back",
         f"an ideal file system would save at most {nanoseconds(evidence.losses.io_ns)} of "
-        f"{nanoseconds(evidence.times.runtime_ns)} ({percent(evidence.io_share)})",
+        f"{nanoseconds(evidence.times.runtime_ns)} ({percent(evidence.io_share)}"
+        f"{evidence.without_waits(evidence.io_share, ', {}')})",
         evidence.io_share,
     )
 

@@ -1,12 +1,13 @@
-"""Look-ups of files' names, where they take long: what they are made for, and what would spare
-them."""
+"""Look-ups of files' names, and opens in vain, where they take long: what they are made for, and
+what would spare them."""
 
 import numpy as np
 
+from tailrace.units import count
 from tailrace.verdict.by_path import made_by_mpiio
-from tailrace.verdict.cause import Cause, part_of_io
+from tailrace.verdict.cause import CAUSE_SHARE, Cause, part_of_io, where_of
 from tailrace.verdict.evidence import Evidence, Kind
-from tailrace.verdict.requests import calls_of
+from tailrace.verdict.requests import METADATA_KINDS, calls_of, sum_use
 
 MANY_FILES = 100
 # A name that is looked up no more often than this is not waited for.
@@ -17,6 +18,10 @@ MANY_POLLS = 50
 LOOKS_OF_A_USE = 6
 # No program waits for so many names at once: many processes look for the same ones.
 MANY_POLLED = 20
+# Where no more opens than this share are followed by a close or another call, the others failed.
+CLOSED = 0.1
+# Each of them is made of what was opened.
+_SIGNS_OF_AN_OPEN = ("closes", "reads", "writes", "syncs", "locks", "truncates")
 
 
 def look_ups(evidence: Evidence, facts: str) -> Cause:
@@ -33,6 +38,29 @@ def look_ups(evidence: Evidence, facts: str) -> Cause:
     elif not maker and _are_of_many_names(evidence):
         advised = "each name"
     return Cause(Kind.LOOK_UPS, text, facts, evidence.named_file("look_up"), advised=advised)
+
+
+def opens_in_vain(evidence: Evidence, rows: np.ndarray, facts: str) -> Cause | None:
+    """Opens that fail, if those of such files among `rows` take long: of what is not there; or not
+    yet, or is there still, as a lock file (O_EXCL) that another holds. Why each of them failed is
+    not recorded."""
+    files = evidence.files
+    opens = np.asarray(files["opens"])[rows]
+    opened = np.maximum.reduce([np.asarray(files[name])[rows] for name in _SIGNS_OF_AN_OPEN])
+    failed = opened < CLOSED * opens
+    use = sum_use(files, rows[failed])
+    if use.time_ns(*METADATA_KINDS) < CAUSE_SHARE * max(evidence.use.time_ns(*METADATA_KINDS), 1):
+        return None
+    awaited = failed & (opened > 0) & (opens - opened >= MANY_POLLS)
+    of_awaited = sum_use(files, rows[awaited])
+    how, advised = "hardly any of them closed again", "absent"
+    if 2 * of_awaited.time_ns("open") > use.time_ns("open"):
+        failed, use, how, advised = awaited, of_awaited, "nearly all of them in vain", "awaited"
+    tried = rows[failed]
+    names = where_of(evidence, tried) if len(tried) == 1 else count(len(tried), "name")
+    part = part_of_io(evidence, use.time_ns(*METADATA_KINDS))
+    text = f"{use.calls('open'):,} opens of {names}, {how}, {part}"
+    return Cause(Kind.LOOK_UPS, text, facts, advised=advised)
 
 
 def are_of_each_file(evidence: Evidence) -> bool:

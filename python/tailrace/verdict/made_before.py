@@ -54,9 +54,10 @@ def made_before(evidence: Evidence) -> Finding | None:
     users = {row for file in most.files for row in evidence.users_of(file, "write")}
     ranks = sorted({int(evidence.file_rank["rank"][row]) for row in users})
     few = len(ranks) < evidence.ranks
-    who = f" on {named_ranks(evidence, ranks)}" if few else ""
     share = evidence.share(most.time_ns / max(len(ranks), 1))
-    if share < NOTABLE_LOSS or between_calls(evidence) or output_routines(evidence):
+    who = f" on {named_ranks(evidence, ranks)}" if few else evidence.without_waits(share)
+    notable = evidence.is_notable(share, NOTABLE_LOSS)
+    if not notable or between_calls(evidence) or output_routines(evidence):
         return None
     paths = evidence.columns["files"]["path"]
     only = len(most.files) == 1

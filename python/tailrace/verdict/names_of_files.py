@@ -20,7 +20,13 @@ from tailrace.verdict.cause import (
     where_of,
 )
 from tailrace.verdict.evidence import Evidence, Kind
-from tailrace.verdict.look_ups import MANY_FILES, MANY_POLLED, are_of_each_file, look_ups
+from tailrace.verdict.look_ups import (
+    MANY_FILES,
+    MANY_POLLED,
+    are_of_each_file,
+    look_ups,
+    opens_in_vain,
+)
 from tailrace.verdict.modules import are_modules, imports, is_python
 from tailrace.verdict.off_path import moved_by_processes
 from tailrace.verdict.places import Places
@@ -68,8 +74,6 @@ OFTEN_CUT = 10
 # A library that opens a file and closes it may set its size at both.
 CUTS_OF_AN_OPEN = 2
 CHANGES_OF_NAMES = OTHERS["rename"] | OTHERS["removal"] | OTHERS["mkdir"] | OTHERS["link"]
-# Where fewer opens than this share are closed again, most of them failed.
-CLOSED = 0.1
 # As capture names what tmpfile makes, and the kernel what is opened with O_TMPFILE.
 _NAMELESS = re.compile(rb"^<temporary file>$|/#\d+$")
 # Of Open MPI's shared file pointers, which each rank tries at each MPI_File_open.
@@ -253,7 +257,7 @@ def _reopened(evidence: Evidence, facts: str) -> Cause | None:
         return None
     if len(rows) > MANY_POLLED and moved_by_processes(evidence):
         return None  # each of them opens these: compilers their headers
-    return _opened_again(evidence, rows, facts)
+    return opens_in_vain(evidence, rows, facts) or _opened_again(evidence, rows, facts)
 
 
 def opened_for_each(evidence: Evidence, kind: str) -> Cause | None:
@@ -336,11 +340,6 @@ def often_opened(evidence: Evidence) -> np.ndarray:
 
 def _opened_again(evidence: Evidence, rows: np.ndarray, facts: str) -> Cause:
     use = sum_use(evidence.files, rows)
-    used = use.calls(*MOVING_KINDS, "sync", "lock", "truncate")
-    if not used and use.calls("close") < CLOSED * use.calls("open"):
-        spent = use.time_ns(*METADATA_KINDS)
-        names = where_of(evidence, rows) if len(rows) == 1 else count(len(rows), "name")
-        return _opens_of_absent(use, names, part_of_io(evidence, spent), facts)
     name, verb = where_of(evidence, rows), "is" if len(rows) == 1 else "are"
     each = use.calls(*MOVING_KINDS) / use.calls("open")
     text = f"{name} {verb} opened {use.calls('open'):,} times, for {each:.1f} requests each time"
@@ -382,12 +381,6 @@ def _written_anew(evidence: Evidence, rows: np.ndarray) -> int:
     # a file that becomes longer is half as long on average
     anew = (begins == 0) & (ANEW * written >= ends * times) & (OPENS_OF_A_TIME * times >= opens)
     return int(times.sum()) if 2 * int(opens[anew].sum()) > int(opens.sum()) else 0
-
-
-def _opens_of_absent(use: Use, names: str, part: str, facts: str) -> Cause:
-    """Opens that fail: of files that are not there, or not yet."""
-    text = f"{use.calls('open'):,} opens of {names}, hardly any of them closed again, {part}"
-    return Cause(Kind.LOOK_UPS, text, facts, advised="absent")
 
 
 def whole_files(evidence: Evidence, kind: str) -> Cause | None:
@@ -443,9 +436,8 @@ def _many_files(evidence: Evidence) -> Cause | None:
     listings = calls_of_functions(evidence.columns["functions"], OTHERS["listing"])
     if empty and 2 * listings >= use.calls("open"):
         return None  # directories
-    if empty and use.calls("close") < CLOSED * use.calls("open"):
-        part = part_of_io(evidence, use.time_ns(*METADATA_KINDS))
-        return _opens_of_absent(use, count(len(rows), "name"), part, _facts(evidence, use))
+    if empty and (cause := opens_in_vain(evidence, rows, _facts(evidence, use))) is not None:
+        return cause
     is_told = with_bytes != empty
     if empty and (cause := _lock_tests(evidence, rows[is_told], times)) is not None:
         return cause

@@ -2,8 +2,9 @@
 no call shows, other threads; and how long the main threads slept outside all recorded calls.
 
 Amounts that were not recorded are the kernel's (capture/usage.c) less what was. The kernel counts
-whole pages when they are first written, so that for every recorded write and open a page more is
-taken off: what is left went another way.
+whole pages when they are first written, so that for every recorded write that does not go on where
+the one before ended, and every open of a file that is not only read, a page more is taken off:
+what is left went another way.
 """
 
 from typing import NamedTuple
@@ -21,6 +22,8 @@ LARGE_PAGE_BYTES = 2 << 20
 WRITE_BACK_NS = 5_000_000_000
 # Less is not worth a word: programs page in, and write logs.
 NOTABLE_BYTES = 256 * 1024
+# Where so much of what is left was taken off for whole pages, it may have been written, too.
+NOTABLE_ROUNDING = 0.01
 # About what two runs of one program differ by.
 NOTABLE_SLEEP = 0.02
 NOTABLE_INSIDE = 0.02
@@ -54,8 +57,11 @@ class Usage(NamedTuple):
 
 
 class Amount(NamedTuple):
+    """`at_least`: more may have been written."""
+
     written: int = 0
     read: int = 0
+    at_least: bool = False
 
     @property
     def bytes(self) -> int:
@@ -67,7 +73,8 @@ class Amount(NamedTuple):
         return " and ".join(f"{verb} {byte_count(size)}" for verb, size in words if size)
 
     def passive(self, read_at_most: str = "") -> str:
-        words = (("written", self.written, ""), ("read", self.read, read_at_most))
+        least = "at least " if self.at_least else ""
+        words = (("written", self.written, least), ("read", self.read, read_at_most))
         parts = [f"{most}{byte_count(size)} were {verb}" for verb, size, most in words if size]
         return " and ".join(parts)
 
@@ -108,15 +115,27 @@ def by_other_ways(evidence: Evidence) -> Amount:
     known = bool(ways(evidence))
     if usage is None or (evidence.columns["meta"].get("mpi") and not known):
         return Amount()
-    page = PAGE_BYTES if known else LARGE_PAGE_BYTES
-    rounding = page * (use.calls("write") + use.calls("open"))
+    touched = use.calls("write") + use.calls("open")
+    rounding = PAGE_BYTES * _begun_pages(evidence) if known else LARGE_PAGE_BYTES * touched
     written = usage.written - usage.children_written - use.bytes("write") - rounding
     read = usage.read - usage.children_read - use.bytes("read")
     if not known and written < _written_again(evidence):
         written = 0
     if only_mapped(evidence) and not evidence.columns["meta"].get("mapped_writable"):
         written = 0  # the kernel's pages are larger than assumed: nothing can be stored there
-    return _notable(written, read if known else 0)
+    amount = _notable(written, read if known else 0)
+    return amount._replace(at_least=known and rounding >= NOTABLE_ROUNDING * amount.written > 0)
+
+
+def _begun_pages(evidence: Evidence) -> int:
+    """So many pages, about, the kernel counts beyond the bytes of recorded writes. Of writes that
+    follow each other it counts each page once, but for the one at their end, which is counted again
+    when it has been brought to storage meanwhile."""
+    names = ("opens", "reads", "writes", "writes_consecutive", "syncs")
+    opens, reads, writes, on, syncs = (np.asarray(evidence.files[name]) for name in names)
+    opened = np.where((writes > 0) | (reads == 0), opens, 0)
+    again = np.minimum(on, 1 + evidence.times.runtime_ns // WRITE_BACK_NS + syncs)
+    return int((opened + writes - on + again).sum())
 
 
 def _written_again(evidence: Evidence) -> int:
@@ -126,7 +145,8 @@ def _written_again(evidence: Evidence) -> int:
 
 
 def _notable(written: int, read: int) -> Amount:
-    return Amount(*(size if size >= NOTABLE_BYTES else 0 for size in (written, read)))
+    written, read = (size if size >= NOTABLE_BYTES else 0 for size in (written, read))
+    return Amount(written, read)
 
 
 def started(evidence: Evidence) -> int:

@@ -1,10 +1,7 @@
 """Findings beside I/O: computation, network, and whether the trace itself can be believed."""
 
-from typing import NamedTuple
-
 import numpy as np
 
-from tailrace.names import base_name
 from tailrace.units import byte_count, count, nanoseconds, percent, to_seconds
 from tailrace.verdict.advice import advice
 from tailrace.verdict.between import between_calls_ns
@@ -12,7 +9,7 @@ from tailrace.verdict.compression import compression_ns
 from tailrace.verdict.elsewhere import elsewhere
 from tailrace.verdict.ends import computed_at_most_ns, many_are_lost, much_is_unknown, unknown_ns
 from tailrace.verdict.evidence import NOTABLE_LOSS, TOO_SHORT_NS, Evidence, Finding, Kind
-from tailrace.verdict.look_ups import MANY_POLLS
+from tailrace.verdict.flushes import flushed_file
 from tailrace.verdict.made_before import made_before
 from tailrace.verdict.messages import (
     kind_of_messages,
@@ -20,26 +17,23 @@ from tailrace.verdict.messages import (
     waits_for_all,
     waits_for_windows,
 )
-from tailrace.verdict.modules import are_modules
+from tailrace.verdict.names_of_files import REOPENED, WITH_TABLES
 from tailrace.verdict.off_path import (
     asleep,
     overlapped_io_ns,
-    slept_ns,
     slept_share,
     slept_text,
     waits_for_pages,
     who_else,
     who_runs_meanwhile,
 )
+from tailrace.verdict.polls import Poll, meanwhile_polled, polled_asleep, polls_of_files
 from tailrace.verdict.requests import (
-    KINDS,
-    MANY_EMPTY,
     MOVING_KINDS,
     SETTING_UP,
     VERBS,
     moves_little_alone,
     mpiio_ways,
-    sum_use,
     sums_of,
 )
 from tailrace.verdict.routines import SLOWEST_BYTES_PER_S, output_routine_ns
@@ -53,20 +47,13 @@ EVEN = 1.1
 # Who reads or writes so much of all bytes may compute longer for the sake of it, if these are no
 # fewer than parsing or formatting makes of that time.
 MOVES_NEARLY_ALL = 0.9
+# Who writes so much of what he reads, or the other way round, does both.
+ONE_ORDER = 1 / 3
 # So much of an unevenness is what other findings name; what is left is said to be apart from it.
 MOSTLY_NAMED = 0.5
 APART = ", apart from what other findings name"
 # Where so much of a loss lies inside MPI-IO, MPI outside it does not explain it.
 EXCHANGE_SHARE = 0.5
-# Who sleeps so much of what the longest sleeps may wait for it.
-AS_LONG = 0.5
-# Who asks for a file many times waits for it: how that is told, and what share of the rank's calls
-# it is at least. Who tries in vain to open it may do something while it is there, as under a lock.
-WAYS_TO_POLL = {
-    "open": ("tries in vain to open {}", 0.5),
-    "look_up": ("looks {} up", 0.8),
-    "read": ("reads nothing of {}", 0.8),
-}
 # Who so mostly waits for a file is not at work.
 NOT_AT_WORK = 0.8
 # Where an even computation would spare nearly all of what uneven one costs, no file calls are in
@@ -83,7 +70,7 @@ def imbalance(evidence: Evidence) -> Finding | None:
     if many_are_lost(evidence):
         return None
     named_ns, times = _named_ns(evidence), evidence.times
-    useful = np.clip(computed_at_most_ns(evidence) - named_ns, 0, None)
+    useful = computed_at_most_ns(evidence, named_ns)
     at_least, supposing = "", ""
     if unknown_ns(evidence).any():
         at_least, supposing = "at least ", ", if ranks computed where nothing is known of them"
@@ -92,9 +79,7 @@ def imbalance(evidence: Evidence) -> Finding | None:
         return None
     rank = int((evidence.computed_ns - named_ns).argmax())
     polls = [
-        poll
-        for poll in _polls_of_files(evidence)
-        if poll.rank != rank and poll.share >= NOT_AT_WORK
+        poll for poll in polls_of_files(evidence) if poll.rank != rank and poll.share >= NOT_AT_WORK
     ]
     loss, spread = _spared(evidence, longest, polls)
     if evidence.share(loss) < NOTABLE_LOSS:
@@ -102,14 +87,15 @@ def imbalance(evidence: Evidence) -> Finding | None:
     longer = f"{at_least}{useful[rank] / mean_ns:.2f} times as long as the ranks on average"
     if share := asleep(evidence):
         outside = f"rank {rank} is outside MPI and file calls {longer}"
-        return _uneven_sleep(evidence, outside, share, loss)
+        return _uneven_sleep(evidence, outside, share, loss, polls)
     known = sorted(set(range(times.ranks)) - set(times.missing))
     least = min(known, key=lambda p: useful[p])
     idle = _idle(useful[known])
     who, kind = f"rank {rank}", ""
     if moves := _moves_nearly_all(evidence, rank, to_seconds(useful[rank] - mean_ns)):
         verb, moved = moves
-        who, kind = f"{who}, which {verb} {percent(moved)} of the bytes,", verb
+        who = f"{who}, which {verb} {percent(moved)} of the bytes,"
+        kind = _advised_of_moved(evidence, rank, verb)
     text = f"{who} computes {longer}"
     if idle.any():
         busy_ns, idle_ns = useful[known][~idle].mean(), useful[known][idle].mean()
@@ -121,7 +107,7 @@ def imbalance(evidence: Evidence) -> Finding | None:
         f"{text}{apart}",
         f"useful time: {nanoseconds(useful[rank])} on rank {rank}, "
         f"{nanoseconds(int(mean_ns))} on average, {nanoseconds(useful[least])} on rank {least}"
-        f"{supposing}{_meanwhile_polled(polls)}",
+        f"{supposing}{meanwhile_polled(polls)}",
         evidence.share(loss),
         f"{spread} would save at most {nanoseconds(int(loss))}{supposing}",
         to_seconds(loss),
@@ -155,51 +141,7 @@ def _is_mostly_named(
     return same and longest - left >= MOSTLY_NAMED * longest
 
 
-class _Poll(NamedTuple):
-    """A rank opens a file in vain again and again, looks it up or reads nothing of it: it waits for
-    another to make it, or to make it longer."""
-
-    rank: int
-    does: str
-    calls: int
-    # of all that the rank asks of files
-    share: float
-    time_ns: int
-
-
-def _polls_of_files(evidence: Evidence) -> list[_Poll]:
-    """What Python does to start is none of what the program does."""
-    table, found = evidence.file_rank, []
-    own = ~are_modules(evidence)[np.asarray(table["file"], dtype=np.int64)]
-    asked = {kind: np.asarray(table[KINDS[kind][0]]) for kind in WAYS_TO_POLL}
-    used = np.maximum.reduce([np.asarray(table[name]) for name in ("closes", "reads", "writes")])
-    empty = MANY_EMPTY * np.asarray(table["bytes_read"]) < asked["read"]
-    calls = {
-        "open": np.clip(asked["open"] - used, 0, None),
-        "look_up": asked["look_up"],
-        "read": np.where(empty, asked["read"], 0),
-    }
-    for kind, (does, least) in WAYS_TO_POLL.items():
-        for row in np.flatnonzero(own & (calls[kind] >= MANY_POLLS)):
-            rank, times = int(table["rank"][row]), int(calls[kind][row])
-            rows = [each for each in evidence.rows_of_ranks([rank]) if own[each]]
-            share = times / sum_use(table, rows).calls(*KINDS)
-            if share >= least:
-                name = base_name(evidence.files["path"][int(table["file"][row])])
-                time_ns = int(table[f"{kind}_ns"][row])
-                found.append(_Poll(rank, does.format(name), times, share, time_ns))
-    return found
-
-
-def _meanwhile_polled(polls: list[_Poll]) -> str:
-    """`; rank 1 tries in vain to open flag 6,512 times`: of the rank that spends most time so."""
-    if not polls:
-        return ""
-    most = max(polls, key=lambda poll: poll.time_ns)
-    return f"; rank {most.rank} {most.does} {most.calls:,} times"
-
-
-def _spared(evidence: Evidence, longest: float, polls: list[_Poll]) -> tuple[float, str]:
+def _spared(evidence: Evidence, longest: float, polls: list[Poll]) -> tuple[float, str]:
     """What of the longest computation's surplus could be spared, and by what. Who reads or writes
     while the others compute, as a server of I/O does, has no time to compute as long as they do:
     the run lasts at least as long as a mean computation and its file calls."""
@@ -215,7 +157,9 @@ def _spared(evidence: Evidence, longest: float, polls: list[_Poll]) -> tuple[flo
     return max(min(longest, both), 0.0), "computation and file calls spread evenly"
 
 
-def _uneven_sleep(evidence: Evidence, outside: str, share: float, loss: float) -> Finding:
+def _uneven_sleep(
+    evidence: Evidence, outside: str, share: float, loss: float, polls: list[Poll]
+) -> Finding:
     """The main thread of the rank that seems to compute longest sleeps for most of that, or for
     most of what it is there longer, while others wait for the rank in MPI. Other threads may
     compute meanwhile, which is not known."""
@@ -225,7 +169,7 @@ def _uneven_sleep(evidence: Evidence, outside: str, share: float, loss: float) -
         Kind.LOAD_IMBALANCE,
         f"{outside}, and its main thread sleeps for at least {percent(share)} of that",
         f"outside MPI and file calls: {nanoseconds(useful.max())} on that rank, "
-        f"{nanoseconds(mean_ns)} on average",
+        f"{nanoseconds(mean_ns)} on average{meanwhile_polled(polls)}",
         evidence.share(loss),
         "if no rank spent longer there than the ranks on average, the run would be up to "
         f"{nanoseconds(int(loss))} shorter",
@@ -236,18 +180,32 @@ def _uneven_sleep(evidence: Evidence, outside: str, share: float, loss: float) -
 
 def _moves_nearly_all(evidence: Evidence, rank: int, longer_s: float) -> tuple[str, float] | None:
     """That the rank reads, or writes, and what share of all bytes that are: of the two the one with
-    more bytes. None where others do it too, or these are few for so long a time, unless it alone
-    may compress them, or make text of them."""
-    moved = {VERBS[kind][0]: evidence.by_rank(kind).bytes for kind in MOVING_KINDS}
-    verb = max(moved, key=lambda verb: int(moved[verb][rank]))
+    more bytes, or both. None where others do it too, or these are few for so long a time, unless it
+    alone may compress them, or make text of them."""
+    moved = {kind: evidence.by_rank(kind).bytes for kind in MOVING_KINDS}
+    less, more = sorted(moved, key=lambda kind: int(moved[kind][rank]))
+    both = int(moved[less][rank]) >= ONE_ORDER * int(moved[more][rank])
     made = made_before(evidence)
-    if made is not None and made.ranks == (rank,):
-        verb = VERBS["write"][0]
-    elif int(moved[verb].sum()) <= SLOWEST_BYTES_PER_S * longer_s:
+    makes = made is not None and made.ranks == (rank,)
+    kinds = ["write"] if makes else MOVING_KINDS if both else [more]
+    of_rank, whole = np.sum([(moved[kind][rank], moved[kind].sum()) for kind in kinds], axis=0)
+    if not whole or (not makes and whole <= SLOWEST_BYTES_PER_S * longer_s):
         return None
-    whole = int(moved[verb].sum())
-    share = float(moved[verb][rank] / whole)
+    share = float(of_rank / whole)
+    verb = " and ".join(VERBS[kind][0] for kind in kinds)
     return (verb, share) if share >= MOVES_NEARLY_ALL else None
+
+
+def _advised_of_moved(evidence: Evidence, rank: int, verb: str) -> str:
+    """What lies in files of HDF5 or netCDF is binary. Their library itself does a lot to open one
+    and to close it."""
+    rows, table = evidence.rows_of_ranks([rank]), evidence.file_rank
+    moved = np.asarray(table["bytes_read"])[rows] + np.asarray(table["bytes_written"])[rows]
+    file = evidence.file_of(rows, moved)
+    if evidence.library_in(file) not in WITH_TABLES:
+        return verb
+    opens = sum(int(table["opens"][row]) for row in evidence.rows_of_file(rows, file))
+    return "reopened" if opens >= REOPENED else flushed_file(evidence, file) or "binary"
 
 
 def _idle(useful: np.ndarray) -> np.ndarray:
@@ -394,7 +352,7 @@ def sleep(evidence: Evidence) -> Finding | None:
     if share < NOTABLE_LOSS or slept_in_streams(evidence, share):
         return None
     who = "the main thread sleeps" if evidence.ranks == 1 else "the ranks' main threads sleep"
-    polls = _polls(evidence)
+    polls = polled_asleep(evidence)
     meanwhile = who_runs_meanwhile(evidence)
     # it may sleep in one that was not
     calls = "file calls that were recorded" if many_are_lost(evidence) else "file calls"
@@ -420,20 +378,6 @@ def _meanwhile_in_files(evidence: Evidence) -> str:
     if not (spent_ns := overlapped_io_ns(evidence)):
         return ""
     return f"; {who_else(evidence)} spend {nanoseconds(spent_ns)} in file calls in all"
-
-
-def _polls(evidence: Evidence) -> str:
-    """`, and rank 1 looks flag up 6,512 times`: of the rank that does so most of those that sleep
-    about as long as the longest."""
-    slept = slept_ns(evidence)
-    if slept is None:
-        return ""
-    polls = [p for p in _polls_of_files(evidence) if slept[p.rank] >= AS_LONG * slept.max()]
-    if not polls:
-        return ""
-    most = max(polls, key=lambda poll: poll.calls)
-    who = "it" if evidence.ranks == 1 else f"rank {most.rank}"
-    return f", and {who} {most.does} {most.calls:,} times"
 
 
 def capture_overhead(evidence: Evidence) -> Finding | None:

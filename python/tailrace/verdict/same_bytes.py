@@ -7,6 +7,7 @@ from tailrace.units import byte_count, digits
 from tailrace.verdict.by_path import ENDING_DEFINITIONS, done_inside, through, through_library
 from tailrace.verdict.cause import Cause, dominant, only_row, where_of
 from tailrace.verdict.evidence import Evidence, Kind
+from tailrace.verdict.flushes import flushed_file
 from tailrace.verdict.libraries import OF_HDF5
 from tailrace.verdict.places import Places
 from tailrace.verdict.requests import (
@@ -179,9 +180,9 @@ def written_again(evidence: Evidence, kind: str) -> Cause | None:
 
 
 def _by_library(evidence: Evidence, file: int, use: Use, span: int) -> str:
-    """What makes a library write that much: it moves what it has written, or writes chunks that do
-    not fit its cache once for each part of them, or whole elements for each of their members. To
-    fill what is written anyway makes it twice."""
+    """What makes a library write that much: it is told to flush after every few bytes, moves what
+    it has written, or writes chunks that do not fit its cache once for each part of them, or whole
+    elements for each of their members. To fill what is written anyway makes it twice."""
     library = evidence.library_in(file)
     as_much_read = use.bytes("read") >= max(MOVED * use.bytes("write"), span)
     if library in ("netcdf", "pnetcdf") and as_much_read and _moved_by_netcdf(evidence, file):
@@ -191,7 +192,7 @@ def _by_library(evidence: Evidence, file: int, use: Use, span: int) -> str:
         return "read back by hdf5"
     if again and library == "netcdf" and _is_classic(evidence, file):
         return "classic netcdf"
-    return f"chunks of {library}" if again else ""
+    return (flushed_file(evidence, file) or f"chunks of {library}") if again else ""
 
 
 def _is_classic(evidence: Evidence, file: int) -> bool:
@@ -234,9 +235,11 @@ def _who_write_all(evidence: Evidence, file: int, span: int) -> int:
 def _nearly_whole(evidence: Evidence, row: int, kind: str) -> int:
     """How much of the file that rank may have read or written in one piece: no more than it moved,
     nor than lies between its first byte and its last; nothing where it mostly skips, who may
-    have passed over the same pieces several times."""
+    have passed over the same pieces several times, unless it opened the file once and never went
+    back."""
     table, noun = evidence.file_rank, KINDS[kind][0]
-    if 2 * int(table[f"{noun}_forward"][row]) > int(table[noun][row]):
+    once = not table[f"{noun}_backward"][row] and table["opens"][row] <= 1
+    if not once and 2 * int(table[f"{noun}_forward"][row]) > int(table[noun][row]):
         return 0
     stretch = int(table[f"{noun}_end"][row]) - int(table[f"{noun}_begin"][row])
     return min(int(table[moved_column(kind)][row]), stretch)

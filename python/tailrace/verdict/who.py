@@ -98,8 +98,8 @@ def who_does_io(evidence: Evidence) -> Finding | None:
     """The loss to uneven I/O, where comparing the ranks tells what it comes from: not where it is
     not known of some what they did."""
     loss = evidence.losses.io_balance_ns
-    compared = evidence.share(loss) >= NOTABLE_SHARE and not evidence.times.missing
-    cause = _cause(evidence) if compared else None
+    notable = evidence.is_notable(evidence.share(loss), NOTABLE_SHARE)
+    cause = _cause(evidence) if notable and not evidence.times.missing else None
     if cause is None:
         return None
     return Finding(

@@ -24,6 +24,9 @@ so (tests/python/test_verdict_why.py has for each a case where it is, and one wh
 | times                                   |                                                       |
 | n opens and look-ups for Python's       | half of the time for files' names is on modules' paths|
 | modules                                 |                                                       |
+| n opens of F, hardly any of them closed | fewer than a tenth of its opens are closed, or another|
+| again                                   | call follows                                          |
+| …, nearly all of them in vain           | the same, but some are: it is waited for              |
 | n look-ups                              | they take half of the time for files' names           |
 |                                         | (a few of each of MANY_FILES count as theirs)         |
 | n of m writes to F failed               | see failures.py: they take half of the time of writes |
@@ -124,7 +127,8 @@ ON_MPIIO = ("hdf5", "netcdf", "pnetcdf")
 
 def why_slow(evidence: Evidence, loss: int) -> Finding | None:
     """`loss`: of what an ideal file system would save, that which is not for uneven I/O."""
-    if evidence.share(loss) < NOTABLE_SHARE or not evidence.use.time_ns():
+    notable = evidence.is_notable(evidence.share(loss), NOTABLE_SHARE)
+    if not notable or not evidence.use.time_ns():
         return None
     cause = _cause(evidence)
     fraction = percent(evidence.share(float(evidence.times.mean_ns(evidence.times.io_ns))))
