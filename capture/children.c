@@ -58,6 +58,8 @@ TAILRACE_EXPORT __attribute__((naked)) int clone(int (*start)(void *), void *sta
 
 __attribute__((used)) any_function children_real_clone(int flags)
 {
+    if (!(flags & CLONE_THREAD))
+        thread_started_process();
     if ((flags & CLONE_VM) && !(flags & CLONE_THREAD))
         descriptors_share(flags & CLONE_VFORK ? SHARING_UNTIL_EXEC : SHARING_UNTIL_THE_END);
     return real_function(FUNCTION_clone);

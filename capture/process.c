@@ -163,8 +163,27 @@ static void describe_forked_child(int parent)
     filters_begin();
 }
 
+/* A page that the kernel wipes in a copy. */
+static char *marked;
+
+void process_mark(void)
+{
+    marked = system_map_memory(1);
+    if (!marked)
+        return;
+    system_advise(marked, 1, MADV_WIPEONFORK);
+    *marked = 1;
+}
+
+bool process_was_copied(void)
+{
+    return marked && !*marked;
+}
+
 void process_forked(void)
 {
+    if (marked)
+        *marked = 1;
     atomic_flag_clear(&process.lock);
     tailrace_recording = process.all_processes;
     if (tailrace_recording)

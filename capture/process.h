@@ -79,6 +79,11 @@ static inline struct metas *process_metas(void)
 /* Adds a meta to the process's list, replacing an earlier value of the same key. */
 void process_add_meta(const char *key, const char *value);
 
+/* Marks memory, once; and whether it is a copy that a fork made since, also one of which nobody told
+ * us (a raw clone system call). */
+void process_mark(void);
+bool process_was_copied(void);
+
 /* In a forked child, before anything is recorded there. */
 void process_forked(void);
 

@@ -110,6 +110,10 @@ static inline void *system_map(size_t bytes, int flags, int descriptor, off_t of
     return address < 0 && address > -4096 ? NULL : (void *)address;
 }
 
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
 static inline void *system_map_memory(size_t bytes)
 {
     return system_map(bytes, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

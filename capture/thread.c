@@ -187,8 +187,25 @@ static void thread_ends(void *value)
 
 /* --- Its beginning --- */
 
+static void forget_stream(void)
+{
+    process_forked();
+    tailrace_stream = NULL;
+    thread_state = THREAD_NEW;
+}
+
+/* Not so in a child that shares its parent's memory, nor, mostly, in one that has a copy. */
+static bool is_recorded(void)
+{
+    if (process_was_copied())
+        forget_stream();
+    return tailrace_recording && system_process() == process.id;
+}
+
 static struct stream *first_call(void)
 {
+    if (!is_recorded())
+        return NULL;
     if (thread_state != THREAD_NEW) {
         atomic_fetch_add(&process.lost, 1);
         return NULL;
@@ -206,14 +223,7 @@ static struct stream *first_call(void)
     return stream;
 }
 
-static void forget_stream(void)
-{
-    process_forked();
-    tailrace_stream = NULL;
-    thread_state = THREAD_NEW;
-}
-
-/* The memory was wiped by fork, and nobody told us (a raw clone system call). */
+/* The memory was wiped by fork, and nobody told us. */
 static struct stream *in_forked_child(void)
 {
     forget_stream();
@@ -410,6 +420,7 @@ void thread_started_process(void)
 void thread_prepare(void)
 {
     key_exists = pthread_key_create && !pthread_key_create(&key, thread_ends);
+    process_mark();
     glibc_at_fork(NULL, thread_started_process, forget_stream);
 }
 
