@@ -6,8 +6,8 @@ from tailrace.verdict.advice_libraries import (
     LOCKED_BY,
     MADE_BEFORE,
     OF_CALLS_BETWEEN,
+    OF_DATABASES,
     OF_SHARED_FILES,
-    OF_SQLITE,
     OF_UNEVEN_MOVES,
     OF_WAITING_REQUESTS,
     SIEVE_OF_HDF5,
@@ -485,7 +485,7 @@ ADVICE: dict[str, dict[str, str]] = {
 
 def advice(code: str, library: str = "", mpi: str = "") -> str:
     """`mpi`: as the trace names the MPI library."""
-    if code in (of_sqlite := OF_SQLITE.get(library, {})):
-        return of_sqlite[code]
+    if code in (of_database := OF_DATABASES.get(library, {})):
+        return of_database[code]
     words = ADVICE.get(code, {}) | (ADVICE_OPEN_MPI.get(code, {}) if "Open MPI" in mpi else {})
     return words.get(library, words.get("", ""))

@@ -116,7 +116,22 @@ _OF_SQLITE_LOG = dict.fromkeys(("reopened", "many_files", "metadata"), _KEPT_OPE
     "sync": f"{_TRANSACTIONS}, each of which waits for the device; with PRAGMA synchronous=NORMAL "
     "only checkpoints wait, and a larger PRAGMA wal_autocheckpoint makes fewer of them",
 }
-OF_SQLITE = {"sqlite": _OF_SQLITE, SQLITE_LOG: _OF_SQLITE | _OF_SQLITE_LOG}
+_MAY_BE_LOST = "where the last changes may be lost if the machine fails"
+_PUTS = "put many changes into one transaction (a put without one is one)"
+_OF_LMDB = dict.fromkeys(("small_requests", "slow_small_requests", "redundant_writes"), _PUTS) | {
+    "sync": f"{_PUTS}, each of which waits for the device; or MDB_NOSYNC (in Python sync=False), "
+    f"{_MAY_BE_LOST}",
+}
+_BATCHES = "hand over many changes in one WriteBatch"
+_OF_ROCKSDB = dict.fromkeys(("small_requests", "slow_small_requests"), _BATCHES) | {
+    "sync": f"{_BATCHES}, or write without WriteOptions.sync, {_MAY_BE_LOST}",
+}
+OF_DATABASES = {
+    "sqlite": _OF_SQLITE,
+    SQLITE_LOG: _OF_SQLITE | _OF_SQLITE_LOG,
+    "lmdb": _OF_LMDB,
+    "rocksdb": _OF_ROCKSDB,
+}
 _FILL_SQLITE = (
     "bind values to one prepared statement (executemany), insert in the order of the key, and make "
     "indexes after the rows"
@@ -188,7 +203,7 @@ MADE_BEFORE = {
 }
 
 
-def whose(library: str, advised: str) -> str:
+def whose(code: str, library: str, advised: str) -> str:
     """By what to look up advice: what is known of the case, before the library of the file, but for
-    SQLite's."""
-    return library if library in OF_SQLITE else advised or library
+    a database's."""
+    return library if code in OF_DATABASES.get(library, {}) else advised or library

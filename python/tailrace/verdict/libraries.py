@@ -12,6 +12,9 @@ from tailrace.verdict.requests import KINDS
 _NETCDF = (".nc", ".nc4", ".cdf", ".netcdf")
 _HDF5 = (".h5", ".hdf5", ".hdf", ".cgns", ".he5")
 _SQLITE = (".sqlite", ".sqlite3", ".gpkg")
+_LMDB = ("data.mdb", "lock.mdb")
+# LevelDB's alike.
+_ROCKSDB = re.compile(r"\d{6}\.(log|sst|ldb|dbtmp|blob)|(manifest|options)-\d{6}(\.dbtmp)?")
 # Of a database whose changes go to a log first (PRAGMA journal_mode=WAL).
 SQLITE_LOG = "sqlite, log"
 
@@ -24,6 +27,8 @@ _ON_THE_WAY = {
     "netcdf": ("libnetcdf", OF_NETCDF),
     "hdf5": ("libhdf5", OF_HDF5),
     "sqlite": ("libsqlite3", re.compile("sqlite3(_|[A-Z])")),
+    "lmdb": ("liblmdb", re.compile("mdb_(txn|put|cursor|env|get)")),
+    "rocksdb": ("librocksdb", re.compile("rocksdb::|_ZNK?7rocksdb")),
     "petsc": ("libpetsc", re.compile("Petsc(Viewer|Binary|FOpen|F?Printf|VFPrintf|Synchronized)")),
 }
 # Also calls functions of the program, for a monitor or a residual: what these do is none of its.
@@ -55,6 +60,10 @@ def library_of(path: bytes | str, layer: str, mpiio_ns: int) -> str:
         return "hdf5"
     if name.endswith(_SQLITE):
         return "sqlite"
+    if name in _LMDB:
+        return "lmdb"
+    if _ROCKSDB.fullmatch(name):
+        return "rocksdb"
     return "mpiio" if mpiio_ns else layer
 
 

@@ -121,7 +121,7 @@ def _library(evidence: Evidence, cause: Unevenness) -> str:
     turns by the program."""
     if cause.code in (Kind.FEW_AGGREGATORS, Kind.TAKING_TURNS):
         return cause.advised
-    return whose(evidence.library_in(cause.file), cause.advised)
+    return whose(cause.code, evidence.library_in(cause.file), cause.advised)
 
 
 def _cause(evidence: Evidence) -> Unevenness | None:

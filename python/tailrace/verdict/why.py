@@ -160,7 +160,7 @@ def what_takes_longest(evidence: Evidence) -> tuple[str, str]:
 
 
 def _advice(evidence: Evidence, cause: Cause) -> str:
-    known = whose(_library(evidence, cause), cause.advised)
+    known = whose(cause.code, _library(evidence, cause), cause.advised)
     if cause.code is Kind.SMALL_REQUESTS and known == "posix":
         known = KINDS[max(MOVING_KINDS, key=evidence.use.time_ns)][0]
     return advice(cause.code, known, evidence.mpi)
