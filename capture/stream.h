@@ -156,7 +156,7 @@ struct stream {
     /* What only the slow path needs. */
     struct stream *next; /* list of the process's streams */
     bool idle;           /* its thread has ended: the next one to begin goes on with it */
-    void *owner;         /* that thread, by its pointer: who has the same one has its stack */
+    void *owner;         /* the place of that thread: who has the same one has its stack */
     uint8_t *window;     /* the mapped part of the file: its address, size and place in the file */
     size_t window_bytes;
     size_t touched_bytes; /* of the window: so far `limit` goes, and the kernel has pages for it */

@@ -51,11 +51,17 @@ static void unlink_stream(struct stream *stream)
     process_unlock();
 }
 
+/* Threads that have it in the same place have their stack there, too. */
+static void *place_of_thread(void)
+{
+    return &thread_state;
+}
+
 /* One whose thread has ended, of the calling thread's stack if there is one; NULL where there is
  * none. */
 static struct stream *take_idle(void)
 {
-    void *self = __builtin_thread_pointer();
+    void *self = place_of_thread();
     struct stream *found = NULL;
     process_lock();
     for (struct stream *stream = process.streams; stream; stream = stream->next)
@@ -149,7 +155,7 @@ static void leave_stream(struct stream *stream)
 {
     write_counts(stream, stream);
     encode_clock(stream);
-    stream->owner = __builtin_thread_pointer();
+    stream->owner = place_of_thread();
     stream->closing_passes = 0;
     process_lock();
     stream->idle = true;
