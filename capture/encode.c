@@ -22,15 +22,6 @@ struct call_key {
     uint32_t place;
 };
 
-static void define_name(struct stream *stream, unsigned function)
-{
-    uint8_t payload[3];
-    uint8_t *end = put_u16(payload, function);
-    const char *name = process_function_name(function, end);
-    if (encode_record(stream, HEAD_NAME, payload, sizeof payload, name, strlen(name)))
-        stream->named[function / 64] |= 1ull << function % 64;
-}
-
 /* Shapes of more than 255 words: the first 255, then more of them as long as there are any.
  * Payloads are written where they belong and not on the stack, which may be a small one. */
 static bool define_long(struct stream *stream, unsigned number, const struct call_key *key,
@@ -96,8 +87,8 @@ static void remember(struct stream *stream, unsigned number, const struct call_k
 static unsigned define(struct stream *stream, unsigned number, const struct call_key *key,
                        const int64_t *words, unsigned count)
 {
-    if (!(stream->named[key->function / 64] >> key->function % 64 & 1))
-        define_name(stream, key->function);
+    if (!stream_has_named(stream, key->function))
+        encode_name(stream, key->function);
     bool done = count > SHAPE_WORDS_MAX ? define_long(stream, number, key, words, count)
                                         : define_short(stream, number, key, words, count);
     if (!done)

@@ -118,6 +118,7 @@ static inline void encode_publish(struct stream *stream, unsigned head, uint8_t 
 
 bool encode_record(struct stream *stream, unsigned head, const void *first, size_t first_bytes,
                    const void *second, size_t second_bytes);
+void encode_name(struct stream *stream, unsigned function);
 void encode_clock(struct stream *stream);
 void encode_counters(struct stream *stream); /* nothing where none are counted */
 void encode_metas(struct stream *stream);

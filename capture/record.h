@@ -162,6 +162,8 @@ static CALL_BEGIN struct stream *call_begin(struct call *call, unsigned function
     uintptr_t frame = (uintptr_t)call;
     if (UNLIKELY(stream->open[stream->depth].frame <= frame || stream->depth >= NESTING_MAX))
         tailrace_drop_stale(stream, frame);
+    if (UNLIKELY(!stream_has_named(stream, function)))
+        tailrace_name_function(stream, function);
     if (UNLIKELY(stream->counters && !stream->depth))
         tailrace_counters_stop(stream->counters);
     uint64_t begin = clock_now();

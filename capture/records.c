@@ -24,6 +24,23 @@ bool encode_record(struct stream *stream, unsigned head, const void *first, size
     return true;
 }
 
+void encode_name(struct stream *stream, unsigned function)
+{
+    uint8_t payload[3];
+    uint8_t *end = put_u16(payload, function);
+    const char *name = process_function_name(function, end);
+    if (encode_record(stream, HEAD_NAME, payload, sizeof payload, name, strlen(name)))
+        stream->named[function / 64] |= 1ull << function % 64;
+}
+
+void tailrace_name_function(struct stream *stream, unsigned function)
+{
+    if (!stream_busy(stream))
+        return;
+    encode_name(stream, function);
+    stream_ready(stream);
+}
+
 static size_t clock_payload(uint8_t payload[28])
 {
     struct clock_reading reading = clock_read();

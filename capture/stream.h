@@ -179,6 +179,11 @@ struct stream {
     char path[512];
 };
 
+static inline bool stream_has_named(const struct stream *stream, unsigned function)
+{
+    return stream->named[function / 64] >> function % 64 & 1;
+}
+
 /* The calling thread's stream, NULL before its first recorded call. */
 extern TAILRACE_EXPORT_DATA __thread struct stream *tailrace_stream
     __attribute__((tls_model("initial-exec")));
@@ -245,6 +250,9 @@ TAILRACE_EXPORT void tailrace_say(int *once, const char *format, ...)
 /* The slow way into a call: opens the thread's stream; NULL where this call is not to be recorded.
  */
 TAILRACE_EXPORT FEW_CALLS struct stream *tailrace_stream_enter(void);
+
+/* At a function's first call: a reader knows its name then even if the call never ends. */
+TAILRACE_EXPORT FEW_CALLS void tailrace_name_function(struct stream *stream, unsigned function);
 
 /* At a call's begin: writes what is due before it, and returns the time after that. */
 TAILRACE_EXPORT FEW_CALLS uint64_t tailrace_due_before(struct stream *stream, uint64_t now);

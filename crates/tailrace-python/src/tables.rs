@@ -45,13 +45,14 @@ fn ended(how: Ended) -> &'static str {
 
 pub(crate) fn ranks<'py>(py: Python<'py>, trace: &Tables, analysis: &Analysis) -> Dict<'py> {
     let columns = PyDict::new(py);
-    let times: [Column; 19] = [
+    let times: [Column; 20] = [
         ("useful_ns", |rank| rank.useful),
         ("io_ns", |rank| rank.io),
         ("mpi_ns", |rank| rank.mpi),
         ("overlapped_io_ns", |rank| rank.overlapped_io),
         ("outside_io_ns", |rank| rank.outside_io),
         ("unknown_ns", |rank| rank.unknown),
+        ("unfinished_ns", |rank| rank.unfinished.map_or(0, |of| of.length)),
         ("other_threads_in_mpi", |rank| rank.others.in_mpi as i64),
         ("overlapped_mpi_calls", |rank| rank.others.mpi_calls as i64),
         ("overlapped_mpi_ns", |rank| rank.others.mpi),
@@ -69,6 +70,9 @@ pub(crate) fn ranks<'py>(py: Python<'py>, trace: &Tables, analysis: &Analysis) -
     times
         .into_iter()
         .try_for_each(|(name, value)| integers(&columns, name, &analysis.ranks, value))?;
+    let name = |function: u16| trace.functions[usize::from(function)].name.as_str();
+    let unfinished = of_ranks(analysis, |rank| rank.unfinished.map_or("", |of| name(of.function)));
+    columns.set_item("unfinished", unfinished)?;
     columns.set_item("ended", of_ranks(analysis, |rank| ended(rank.ended)))?;
     columns.set_item("host", of_ranks(analysis, |rank| rank.host.as_str()))?;
     columns.set_item("cores", of_ranks(analysis, |rank| rank.cores.as_str()))?;

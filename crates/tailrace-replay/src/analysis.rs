@@ -54,6 +54,8 @@ pub struct RankAccount {
     /// From the last that is known of a rank that was killed to the window's end; `mpi` has it. Of
     /// this time nobody knows when the rank ended and what it did until then.
     pub unknown: i64,
+    /// The call that it never left, as its process was killed in there.
+    pub unfinished: Option<Unfinished>,
     /// What its other threads, and other processes that belong to it, did.
     pub others: Others,
     pub bytes_read: u64,
@@ -73,6 +75,14 @@ pub struct RankAccount {
     pub between: i64,
     /// Where the replayed clocks stand at the window's end.
     pub clocks: Clocks,
+}
+
+/// A call without an end, of which the accounts hold what lies in the window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Unfinished {
+    pub function: u16,
+    /// From its begin to the window's end.
+    pub length: i64,
 }
 
 /// What the threads of a rank did that are not the main one, those of other processes included: it
@@ -271,6 +281,7 @@ fn account(rank: &Rank<'_>) -> RankAccount {
             account.capture = table.capture_ns;
             account.ended = table.ended;
             account.unknown = unknown(rank, thread, table);
+            account.unfinished = unfinished(rank, table);
             account.waited = table.waits.is_some().then(|| rank.waits.totals());
             account.mpiio = thread.layers.mpiio;
             account.outside_io = thread.outside_io;
@@ -281,6 +292,12 @@ fn account(rank: &Rank<'_>) -> RankAccount {
         }
     }
     account
+}
+
+fn unfinished(rank: &Rank<'_>, table: &Table) -> Option<Unfinished> {
+    let call = table.unfinished.as_ref()?;
+    let length = rank.common.runtime() - rank.common.clip(call.begin_ns);
+    Some(Unfinished { function: call.function?, length }).filter(|call| call.length > 0)
 }
 
 /// A file call that is known to have been under way says what the rank did; what it waited for in

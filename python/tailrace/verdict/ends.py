@@ -86,11 +86,9 @@ def stopped_early(evidence: Evidence) -> Finding | None:
 
 def _in_flight(evidence: Evidence, rank: int) -> str:
     """The call of MPI that a rank was killed in; empty where it was in none, or has no name."""
-    begin, end = f"rank {rank} was in ", " when it ended"
-    for note in map(printable, evidence.columns["capture"]["notes"]):
-        if note.startswith(f"{begin}MPI_") and note.endswith(end):
-            return note.removeprefix(begin).removesuffix(end)
-    return ""
+    names = evidence.columns["rank"].get("unfinished", [""] * evidence.ranks)
+    name = printable(names[rank])
+    return name if name.startswith("MPI_") else ""
 
 
 def failed(evidence: Evidence) -> Finding | None:

@@ -96,6 +96,7 @@ class Kind(StrEnum):
     MISSING_RANKS = "missing_ranks"
     PART_OF_RUN = "part_of_run"
     STOPPED_EARLY = "stopped_early"
+    UNFINISHED_CALL = "unfinished_call"
     EXIT_STATUS = "exit_status"
 
 

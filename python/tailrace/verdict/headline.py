@@ -20,6 +20,7 @@ from tailrace.verdict.routines import output_routines
 from tailrace.verdict.run_findings import BOTTLENECKS, DOUBTS, exchange_share
 from tailrace.verdict.slow_file import tells_a_rate
 from tailrace.verdict.spawned import is_of_spawned
+from tailrace.verdict.unfinished import unfinished, without_unfinished
 
 # Of findings about files whose shares are so nearly equal, the first line names who before why.
 EQUAL_SHARE = 0.9
@@ -53,6 +54,9 @@ class Verdict(NamedTuple):
 
 
 def judge(evidence: Evidence) -> Verdict:
+    hangs = unfinished(evidence)
+    if hangs is not None:
+        return _judge_ended(without_unfinished(evidence), hangs)
     io = causes(evidence) if evidence.times.runtime_ns else []
     details, fine, bottlenecks, doubts, cautions, regular, routines = (
         _found(checks, evidence)
@@ -98,6 +102,21 @@ def judge(evidence: Evidence) -> Verdict:
         before.insert(0, shared.finding)
     but = [f"But {'; '.join(behind)}."] if behind else []
     return Verdict(" ".join([*map(_sentence, before), headline, *but]), findings)
+
+
+def _judge_ended(evidence: Evidence, hangs: Finding) -> Verdict:
+    """Of a run that was stopped in a file call: that comes first, then what is known of the file
+    calls that ended. What ranks waited for each other, or did beside files, says little then: they
+    may have waited for the one in that call, or it for them."""
+    io = [*causes(evidence), *_found(IO_DETAILS, evidence)]
+    cautions = _found(CAUTIONS, evidence)
+    found = {f.code: f for f in sorted((*io, *_found(DOUBTS, evidence), *cautions), key=_share)}
+    findings = placed(evidence, sorted(found.values(), key=_share, reverse=True))
+    is_more = evidence.io_share >= NOTABLE_LOSS
+    others = f"the file calls that ended take {percent(evidence.io_share)} of this run"
+    rest = _with_io(evidence, io, [], None) if is_more else _sentence(others)
+    but = [f"But {'; '.join(caution.finding for caution in cautions)}."] if cautions else []
+    return Verdict(" ".join([_sentence(hangs.finding), rest, *but]), [hangs, *findings])
 
 
 def _sleep_once(evidence: Evidence, cautions: list[Finding]) -> list[str]:
