@@ -1,13 +1,15 @@
 /* exec.c: what a process becomes, or starts, gets LD_PRELOAD as the caller gives it, but for
  * capture's own entry where the library cannot be loaded: into a program of 32 bits or of another
  * kind of processor, and where it is not to be seen, as in a container. The loader would complain
- * about each, on the program's stderr.
+ * about each, on the program's stderr. What it becomes is noted: that may be a program of which
+ * nothing is recorded.
  *
  * A child may call these after fork, or while it shares its parent's memory (vfork): nothing here
  * allocates, locks or asks the loader, and the environment itself is left alone. Calls with lists
  * of arguments (execl) are not wrapped.
  */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,12 +18,19 @@
 #include "descriptors.h"
 #include "functions.h"
 #include "preload.h"
+#include "process.h"
 #include "system.h"
 #include "thread.h"
 
-enum { NAME_BYTES = 4096, PAGE_BYTES = 4096 /* at least */ };
+enum {
+    NAME_BYTES = 4096,
+    PAGE_BYTES = 4096, /* at least */
+    NOTED_BYTES = 256, /* of what a program becomes: the last ones are its name's */
+};
 
 static const char variable[] = "LD_PRELOAD=";
+/* Metas, whose values follow the zero byte. */
+static const char became_key[] = "became", used_key[] = "usage_end";
 
 /* Room for a path and another environment. Kept for the thread's next call: a vfork child leaves it
  * behind in its parent. */
@@ -144,33 +153,95 @@ static char *const *environment_for(bool (*fits)(const void *), const void *prog
 
 /* --- Becoming --- */
 
+/* Not of a child that shares its parent's memory, nor where a stream would have to be made first:
+ * what a program only becomes leaves none. */
+static bool may_note(void)
+{
+    bool own = tailrace_recording && !tailrace_calls_forbidden && system_process() == process.id;
+    return own && tailrace_stream && !thread_is_on_signal_stack();
+}
+
+/* The last part of the path, which is the program's name. A bad pointer is the kernel's to refuse. */
+static size_t copy_name(char *to, const char *path)
+{
+    uintptr_t page = 1; /* none */
+    size_t bytes = 0;
+    for (; can_be_read(path, &page) && *path; path++)
+        if (*path == '/')
+            bytes = 0;
+        else if (bytes < NOTED_BYTES)
+            to[bytes++] = *path;
+    return bytes;
+}
+
+/* What there is to say at the end is said here, since the kernel leaves no time for it: when that
+ * is, and what was used so far. The process's list of metas stays as it is: to change it takes a
+ * lock, which a handler that calls exec may have interrupted. */
+static void becomes(const char *path)
+{
+    char used[sizeof used_key + META_VALUE_BYTES], became[sizeof became_key + NOTED_BYTES];
+    if (!may_note())
+        return;
+    memcpy(became, became_key, sizeof became_key);
+    memcpy(used, used_key, sizeof used_key);
+    int saved = errno;
+    size_t bytes = copy_name(became + sizeof became_key, path);
+    bool is_known =
+        !process.usage_ended && usage_spell_end(used + sizeof used_key, META_VALUE_BYTES);
+    tailrace_clock_record();
+    if (is_known)
+        tailrace_record(HEAD_META, used, sizeof used_key + strlen(used + sizeof used_key));
+    tailrace_record(HEAD_META, became, sizeof became_key + bytes);
+    errno = saved;
+}
+
+/* The kernel refused: the program goes on. */
+static int refused(int result)
+{
+    if (!may_note())
+        return result;
+    tailrace_record(HEAD_META, became_key, sizeof became_key);
+    if (!process.usage_ended)
+        tailrace_record(HEAD_META, used_key, sizeof used_key);
+    return result;
+}
+
 TAILRACE_EXPORT int execve(const char *path, char *const arguments[], char *const environment[])
 {
-    return REAL(execve)(path, arguments, environment_for(path_fits, path, environment));
+    char *const *changed = environment_for(path_fits, path, environment);
+    becomes(path);
+    return refused(REAL(execve)(path, arguments, changed));
 }
 
 TAILRACE_EXPORT int execv(const char *path, char *const arguments[])
 {
     char *const *changed = environment_for(path_fits, path, environ);
-    return changed == environ ? REAL(execv)(path, arguments)
-                              : REAL(execve)(path, arguments, changed);
+    becomes(path);
+    return refused(changed == environ ? REAL(execv)(path, arguments)
+                                      : REAL(execve)(path, arguments, changed));
 }
 
 TAILRACE_EXPORT int execvpe(const char *name, char *const arguments[], char *const environment[])
 {
-    return REAL(execvpe)(name, arguments, environment_for(name_fits, name, environment));
+    char *const *changed = environment_for(name_fits, name, environment);
+    becomes(name);
+    return refused(REAL(execvpe)(name, arguments, changed));
 }
 
 TAILRACE_EXPORT int execvp(const char *name, char *const arguments[])
 {
     char *const *changed = environment_for(name_fits, name, environ);
-    return changed == environ ? REAL(execvp)(name, arguments)
-                              : REAL(execvpe)(name, arguments, changed);
+    becomes(name);
+    return refused(changed == environ ? REAL(execvp)(name, arguments)
+                                      : REAL(execvpe)(name, arguments, changed));
 }
 
+/* By a descriptor it has no name. */
 TAILRACE_EXPORT int fexecve(int fd, char *const arguments[], char *const environment[])
 {
-    return REAL(fexecve)(fd, arguments, environment_for(file_fits, &fd, environment));
+    char *const *changed = environment_for(file_fits, &fd, environment);
+    becomes("another program");
+    return refused(REAL(fexecve)(fd, arguments, changed));
 }
 
 /* --- Starting --- */

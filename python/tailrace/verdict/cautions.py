@@ -11,6 +11,8 @@ from tailrace.verdict.made_before import made_before
 from tailrace.verdict.off_path import (
     NOTABLE_BYTES,
     NOTABLE_SLEEP,
+    became,
+    became_meanwhile,
     by_other_ways,
     by_processes,
     earlier_ns,
@@ -95,12 +97,18 @@ def not_recorded(evidence: Evidence) -> Finding | None:
         ", and ".join(sentences) + meanwhile(evidence),
         facts,
         0.0,
-        advice=advice(Kind.NOT_RECORDED) if started(evidence) or earlier_ns(evidence) else "",
+        advice=advice(Kind.NOT_RECORDED) if _was_another(evidence) else "",
     )
 
 
+def _was_another(evidence: Evidence) -> bool:
+    """Whether recording all processes would tell more."""
+    others = (started(evidence), earlier_ns(evidence), became(evidence), became_meanwhile(evidence))
+    return any(others)
+
+
 def _unseen(evidence: Evidence) -> list[str]:
-    checks = (_earlier, _processes, _out_of_reach, _ways)
+    checks = (_earlier, _became, _meanwhile, _processes, _out_of_reach, _ways)
     return [text for check in checks if (text := check(evidence))]
 
 
@@ -111,7 +119,9 @@ def is_all_seen(evidence: Evidence) -> bool:
 
 def _mostly(evidence: Evidence) -> bool:
     """Whether most bytes, or most of the command, are among what was not recorded."""
-    elsewhere_ns = max(earlier_ns(evidence), longest_outside(evidence)[1])
+    last = became(evidence)
+    after_ns = last.time_ns if last else 0
+    elsewhere_ns = max(earlier_ns(evidence), after_ns, longest_outside(evidence)[1])
     if elsewhere_ns > evidence.times.runtime_ns:
         return True
     recorded = moved_by_main(evidence) + moved_by_others(evidence)
@@ -127,6 +137,24 @@ def _earlier(evidence: Evidence) -> str:
     name = base_name(evidence.columns["meta"].get("program", ""))
     text = f"only {name}, the last program of the command, was recorded"
     return f"{text}, not what ran for {nanoseconds(before_ns)} before it"
+
+
+def _became(evidence: Evidence) -> str:
+    """`the program became sh, which was not recorded: 1.86 s after it are in no number here`."""
+    if (last := became(evidence)) is None:
+        return ""
+    who = "the program" if evidence.ranks == 1 else count(last.ranks, "rank")
+    text = f"{who} became {last.name}, which was not recorded"
+    known = last.time_ns >= 0
+    return f"{text}: {nanoseconds(last.time_ns)} after it are in no number here" if known else text
+
+
+def _meanwhile(evidence: Evidence) -> str:
+    """`the program was bash for 1.20 s, which was not recorded`; that is part of the run."""
+    if (other := became_meanwhile(evidence)) is None:
+        return ""
+    time = nanoseconds(other.time_ns)
+    return f"the program was {other.name} for {time}, which was not recorded and counts as useful"
 
 
 def _outside(evidence: Evidence) -> str:

@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tailrace.names import base_name
+from tailrace.names import base_name, printable
 from tailrace.units import byte_count, count, nanoseconds, percent
-from tailrace.verdict.evidence import Evidence
+from tailrace.verdict.evidence import TOO_SHORT_NS, Evidence
 
 PAGE_BYTES = 4096
 # The page cache keeps a file in pieces of up to so much, and counts a piece that is touched whole.
@@ -175,6 +175,37 @@ def earlier_ns(evidence: Evidence) -> int:
     before_ns, moved = map(int, words)
     notable = moved >= NOTABLE_BYTES or before_ns >= NOTABLE_EARLIER_NS
     return before_ns if notable and evidence.share(before_ns) >= NOTABLE_WAIT else 0
+
+
+class Became(NamedTuple):
+    """A program of which nothing is recorded, that the recorded one became by `exec`: how many
+    ranks did so, and for how long, less than 0 where that is not known."""
+
+    ranks: int
+    time_ns: int
+    name: str
+
+
+def became(evidence: Evidence) -> Became | None:
+    """At the end; None where it was soon over."""
+    words = evidence.columns["meta"].get("became", "").split(" ", 2)
+    if len(words) != 3 or not words[0].isdigit() or not words[1].removeprefix("-").isdigit():
+        return None
+    found = Became(int(words[0]), int(words[1]), printable(words[2]))
+    return found if found.time_ns < 0 or _is_notable_wait(evidence, found.time_ns) else None
+
+
+def became_meanwhile(evidence: Evidence) -> Became | None:
+    """Before it became one again that is recorded; None where it was soon over."""
+    words = evidence.columns["meta"].get("became_meanwhile", "").split(" ", 1)
+    if len(words) != 2 or not words[0].isdigit():
+        return None
+    found = Became(1, int(words[0]), printable(words[1]))
+    return found if _is_notable_wait(evidence, found.time_ns) else None
+
+
+def _is_notable_wait(evidence: Evidence, time_ns: int) -> bool:
+    return time_ns >= TOO_SHORT_NS and evidence.share(time_ns) >= NOTABLE_WAIT
 
 
 def longest_outside(evidence: Evidence) -> tuple[int, int]:

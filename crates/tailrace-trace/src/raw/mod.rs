@@ -5,6 +5,7 @@
 //! and communicators); [`decode::Decoder`] then yields the calls of one stream, in numbers of the
 //! whole run.
 
+mod becoming;
 pub(crate) mod clock;
 pub(crate) mod command;
 pub(crate) mod communicator;

@@ -42,6 +42,12 @@ impl Image {
         (self.host.clone(), self.process)
     }
 
+    /// The file name of its program.
+    pub(super) fn program(&self) -> &str {
+        let executable = self.meta.get("exe").map_or("", String::as_str);
+        executable.rsplit('/').next().unwrap_or_default()
+    }
+
     /// What one of its streams says. `MPI_Init` is called by one thread, and what the others say of
     /// the rank is the launcher's, which may be another world's.
     fn learn(&mut self, of_stream: &BTreeMap<String, String>) {

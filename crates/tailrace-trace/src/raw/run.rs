@@ -9,6 +9,7 @@ use hashbrown::HashMap;
 use crate::error::{TraceError, escape_controls};
 use crate::tables::{Ended, Location, Tables, Unfinished};
 
+use super::becoming::{self, BECAME, Piece};
 use super::clock::ClockMap;
 use super::command::CommandEnd;
 use super::directory::{awaited_nodes, name_of, read_all};
@@ -31,7 +32,7 @@ const NOTES_MAX: usize = 1000;
 /// Waits for a processor that a trace keeps.
 const WAITS_MAX: usize = 1 << 20;
 /// Meta of a process that describes it and not the run.
-const OF_THE_PROCESS: [&str; 17] = [
+const OF_THE_PROCESS: [&str; 18] = [
     "rank",
     "host",
     "node",
@@ -49,6 +50,7 @@ const OF_THE_PROCESS: [&str; 17] = [
     COMPRESSED,
     DECOMPRESSED,
     "cores",
+    BECAME,
 ];
 
 const SHELLS: [&str; 5] = ["sh", "dash", "bash", "ksh", "zsh"];
@@ -228,10 +230,9 @@ impl Run {
     /// Who belongs to no rank: launchers and the like.
     fn left_out(&self) -> Option<String> {
         let strangers = self.images.iter().filter(|image| image.rank.is_none());
-        let programs: Vec<&str> = strangers.map(program).collect();
-        let names: Vec<&str> =
-            programs.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
-        let names = escape_controls(&names.join(", "));
+        let programs: Vec<&str> = strangers.map(|image| image.program()).collect();
+        let names: BTreeSet<&str> = programs.iter().copied().collect();
+        let names = escape_controls(&Vec::from_iter(names).join(", "));
         match programs.len() {
             0 => None,
             1 => Some(format!("a process that belongs to no rank was left out ({names})")),
@@ -271,6 +272,9 @@ impl Run {
         let first = self.images.iter().find(|image| image.rank == Some(0));
         let host = first.map_or("", |image| image.host.as_str());
         self.until_ns = end.and_then(|end| end.describe(&mut self.tables, host, origin));
+        let mut meta = std::mem::take(&mut self.tables.meta);
+        becoming::describe(&mut meta, &self.pieces(), self.until_ns);
+        self.tables.meta = meta;
         self.tables.counters = vec![None; self.tables.ranks as usize];
         for stream in &self.streams {
             let location = &self.tables.locations[stream.location as usize];
@@ -279,6 +283,18 @@ impl Run {
             }
         }
         self.quality(notes);
+    }
+
+    fn pieces(&self) -> Vec<Piece<'_>> {
+        let of = |stream: &Stream| &self.tables.locations[stream.location as usize];
+        let main = self.streams.iter().filter(|stream| of(stream).main);
+        let piece = |stream: &Stream| Piece {
+            image: &self.images[stream.image],
+            rank: of(stream).rank,
+            begin_ns: self.clock(stream).ns(stream.survey.header.start),
+            end_ns: self.clock(stream).ns(last_known_ticks(&stream.survey)),
+        };
+        main.map(piece).collect()
     }
 
     /// Begin, end and call in flight of each location, by the same clock as its events.
@@ -402,23 +418,22 @@ impl Run {
     /// end as it likes.
     fn ends_its_rank(&self, stream: &Stream) -> bool {
         let image = &self.images[stream.image];
-        !image.helper && !image.replaced && !SHELLS.contains(&program(image))
+        let goes_on = image.replaced || image.ends_as_another();
+        !image.helper && !goes_on && !SHELLS.contains(&image.program())
     }
 
     /// One sentence for everything about this stream that is not as it should be.
     fn complaints(&self, stream: &Stream) -> Vec<String> {
         let location = &self.tables.locations[stream.location as usize];
         let header = &stream.survey.header;
-        let who = format!("rank {}", location.rank);
+        let (who, ends) = (format!("rank {}", location.rank), self.ends_its_rank(stream));
         let mut complaints = Vec::new();
-        if !self.ends_its_rank(stream) {
-            // Its end says nothing.
-        } else if let Some(call) = &location.unfinished {
+        if let (true, Some(call)) = (ends, &location.unfinished) {
             let function = call
                 .function
                 .map_or("a call", |number| &self.tables.functions[usize::from(number)].name);
             complaints.push(format!("{who} was in {function} when it ended"));
-        } else if !header.closed {
+        } else if ends && !header.closed {
             complaints.push(format!(
                 "{who} ended without closing its stream: it was killed, or ended at once"
             ));
@@ -451,12 +466,6 @@ fn one_by_one(mut surveys: Vec<Survey>) -> Vec<Vec<Survey>> {
     parts
 }
 
-/// The file name of an image's program.
-fn program(image: &Image) -> &str {
-    let executable = image.meta.get("exe").map_or("", String::as_str);
-    executable.rsplit('/').next().unwrap_or_default()
-}
-
 /// Notes of the streams, equal ones once, with the number of ranks that made them.
 fn noted(streams: &[Stream], tables: &Tables) -> Vec<String> {
     let mut ranks_of: BTreeMap<&(String, String), BTreeSet<u32>> = BTreeMap::new();
@@ -484,8 +493,7 @@ fn noted(streams: &[Stream], tables: &Tables) -> Vec<String> {
 
 fn limited(mut notes: Vec<String>) -> Vec<String> {
     if notes.len() > NOTES_MAX {
-        let more = notes.len() - NOTES_MAX;
-        notes.truncate(NOTES_MAX);
+        let more = notes.split_off(NOTES_MAX).len();
         notes.push(format!("… and {more} more"));
     }
     notes
