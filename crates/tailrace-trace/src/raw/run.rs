@@ -391,7 +391,9 @@ impl Run {
         if absent > 0 {
             notes.push(format!("{absent} of {} ranks left no stream", self.tables.ranks));
         }
-        notes.extend(self.streams.iter().flat_map(|stream| self.complaints(stream)));
+        let mut told = BTreeSet::new(); // the same of several threads is said once
+        let complaints = self.streams.iter().flat_map(|stream| self.complaints(stream));
+        notes.extend(complaints.filter(|complaint| told.insert(complaint.clone())));
         let undamaged = self.streams.iter().all(|stream| stream.survey.damage.is_none());
         let sources = self.streams.iter().map(|stream| Source {
             survey: &stream.survey,
