@@ -265,7 +265,8 @@ def test_a_report_while_a_killed_run_goes_on_does_not_stand_for_the_rest(tailrac
 def test_what_outlives_the_command_keeps_its_streams(run, tmp_path):
     """A program that ends while another, which it has started and which is recorded with it, waits
     until it is told to write once more."""
-    first = "import os, sys\nos.system(f'{sys.executable} second.py >/dev/null 2>&1 &')\n"
+    first = "import os, sys, time\nos.system(f'{sys.executable} second.py >/dev/null 2>&1 &')\n"
+    first += "while not os.path.exists('a.dat'): time.sleep(0.01)\n"
     second = "open('a.dat', 'wb', 0).write(b'x')\nopen('fifo').read()\n"
     (tmp_path / "second.py").write_text(f"{second}open('b.dat', 'wb', 0).write(b'x')\n")
     os.mkfifo(tmp_path / "fifo")
