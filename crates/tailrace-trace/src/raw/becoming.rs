@@ -76,7 +76,7 @@ mod tests {
 
     fn image(replaced: bool, meta: &[(&str, &str)]) -> Image {
         let meta = meta.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
-        Image { replaced, meta, ..Image::default() }
+        Image { meta, replaced, ..Image::default() }
     }
 
     fn described(images: &[Image], until_ns: Option<i64>) -> BTreeMap<String, String> {

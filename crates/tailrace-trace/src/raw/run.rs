@@ -230,7 +230,7 @@ impl Run {
     /// Who belongs to no rank: launchers and the like.
     fn left_out(&self) -> Option<String> {
         let strangers = self.images.iter().filter(|image| image.rank.is_none());
-        let programs: Vec<&str> = strangers.map(|image| image.program()).collect();
+        let programs: Vec<&str> = strangers.map(Image::program).collect();
         let names: BTreeSet<&str> = programs.iter().copied().collect();
         let names = escape_controls(&Vec::from_iter(names).join(", "));
         match programs.len() {
@@ -287,14 +287,13 @@ impl Run {
 
     fn pieces(&self) -> Vec<Piece<'_>> {
         let of = |stream: &Stream| &self.tables.locations[stream.location as usize];
-        let main = self.streams.iter().filter(|stream| of(stream).main);
         let piece = |stream: &Stream| Piece {
             image: &self.images[stream.image],
             rank: of(stream).rank,
             begin_ns: self.clock(stream).ns(stream.survey.header.start),
             end_ns: self.clock(stream).ns(last_known_ticks(&stream.survey)),
         };
-        main.map(piece).collect()
+        self.streams.iter().filter(|stream| of(stream).main).map(piece).collect()
     }
 
     /// Begin, end and call in flight of each location, by the same clock as its events.
@@ -431,9 +430,8 @@ impl Run {
         let (who, ends) = (format!("rank {}", location.rank), self.ends_its_rank(stream));
         let mut complaints = Vec::new();
         if let (true, Some(call)) = (ends, &location.unfinished) {
-            let function = call
-                .function
-                .map_or("a call", |number| &self.tables.functions[usize::from(number)].name);
+            let name = |number: u16| self.tables.functions[usize::from(number)].name.as_str();
+            let function = call.function.map_or("a call", name);
             complaints.push(format!("{who} was in {function} when it ended"));
         } else if ends && !header.closed {
             complaints.push(format!(
