@@ -213,7 +213,6 @@ def _waited(processors: Processors | None, rank: int) -> dict[str, float] | None
 def _per_rank(columns: dict[str, Any], evidence: Evidence) -> list[dict[str, Any]]:
     rank, times, slept = columns["rank"], evidence.times, slept_ns(evidence)
     unknown, ended = unknown_ns(evidence), rank.get("ended", ["known"] * times.ranks)
-    unfinished = rank.get("unfinished", [""] * times.ranks)
     return [
         {
             "rank": p,
@@ -225,7 +224,7 @@ def _per_rank(columns: dict[str, Any], evidence: Evidence) -> list[dict[str, Any
             "overlapped_mpi_calls": int(rank["overlapped_mpi_calls"][p]),
             "ended": ended[p],
             "unknown_s": to_seconds(unknown[p]),
-            "unfinished": printable(unfinished[p]) or None,
+            "unfinished": evidence.unfinished[p] or None,
             "unfinished_s": to_seconds(evidence.of_ranks("unfinished_ns")[p]),
             "slept_s": None if slept is None else to_seconds(slept[p]),
             "processor_wait_s": _waited(evidence.processors, p),

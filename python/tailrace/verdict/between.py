@@ -81,7 +81,7 @@ WORK = {
 }
 WORK["netcdf"] = WORK["hdf5"]
 # What comes more quickly than text is made, or read, value by value is copied from buffer to buffer
-# (16 bytes each by std::ostream::write: 0.9 to 2 GB/s, by how fast the machine is).
+# (16 bytes each by std::ostream::write: 0.86 GB/s on a slow machine).
 COPIED_BYTES_PER_S = 300_000_000
 WORK["copied"] = {"read": "taking pieces out of a buffer", "write": "gathering pieces in a buffer"}
 # Who reads files and writes packed ones, as one that makes an archive of them, or the opposite.

@@ -86,9 +86,12 @@ def stopped_early(evidence: Evidence) -> Finding | None:
 
 def _in_flight(evidence: Evidence, rank: int) -> str:
     """The call of MPI that a rank was killed in; empty where it was in none, or has no name."""
-    names = evidence.columns["rank"].get("unfinished", [""] * evidence.ranks)
-    name = printable(names[rank])
-    return name if name.startswith("MPI_") else ""
+    name = evidence.unfinished[rank]
+    return name if is_mpi(name) else ""
+
+
+def is_mpi(function: str) -> bool:
+    return function.startswith(("MPI_", "MPIX_", "mpi_"))
 
 
 def failed(evidence: Evidence) -> Finding | None:

@@ -354,6 +354,12 @@ class Evidence:
         shares = np.clip(self.times.io_ns / length_ns, 0.0, 1.0)
         return float(shares.sum() / (1.0 - np.prod(1.0 - shares))) if shares.any() else 0.0
 
+    @cached_property
+    def unfinished(self) -> list[str]:
+        """By rank the function in which its process was killed; empty where in none."""
+        names = self.columns["rank"].get("unfinished", [""] * self.ranks)
+        return [printable(name) for name in names]
+
     def critical_path(self, replay: str) -> dict[str, Any]:
         """The critical path of that replay ("ideal_network", say); empty where it is not known."""
         paths = (self.columns.get("dependences") or {}).get("paths") or {}

@@ -112,8 +112,8 @@ def _judge_ended(evidence: Evidence, hangs: Finding) -> Verdict:
     cautions = _found(CAUTIONS, evidence)
     found = {f.code: f for f in sorted((*io, *_found(DOUBTS, evidence), *cautions), key=_share)}
     findings = placed(evidence, sorted(found.values(), key=_share, reverse=True))
-    is_more = evidence.io_share >= NOTABLE_LOSS
-    others = f"the file calls that ended take {percent(evidence.io_share)} of this run"
+    is_more = evidence.is_notable(evidence.io_share, NOTABLE_LOSS)
+    others = f"the file calls that ended take {_of_run(evidence)}"
     rest = _with_io(evidence, io, [], None) if is_more else _sentence(others)
     but = [f"But {'; '.join(caution.finding for caution in cautions)}."] if cautions else []
     return Verdict(" ".join([_sentence(hangs.finding), rest, *but]), [hangs, *findings])

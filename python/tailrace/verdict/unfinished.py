@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from tailrace.units import nanoseconds, percent
-from tailrace.verdict.ends import NAMED_RANKS
+from tailrace.verdict.ends import NAMED_RANKS, is_mpi
 from tailrace.verdict.evidence import NOTABLE_LOSS, TOO_SHORT_NS, Evidence, Finding, Kind
 
 # By parts of functions' names: what such a call may have waited for, and what to do.
@@ -55,13 +55,9 @@ LOOK = (
 
 def unfinished_ns(evidence: Evidence) -> np.ndarray:
     """Length P: in a file call that never ended, up to the run's end."""
-    names = evidence.columns["rank"].get("unfinished", [""] * evidence.ranks)
+    names = evidence.unfinished
     is_file_call = np.array([bool(name) and not is_mpi(name) for name in names], dtype=bool)
     return np.where(is_file_call, evidence.of_ranks("unfinished_ns"), 0)
-
-
-def is_mpi(function: str) -> bool:
-    return function.startswith(("MPI_", "MPIX_", "mpi_"))
 
 
 def unfinished(evidence: Evidence) -> Finding | None:
@@ -71,7 +67,7 @@ def unfinished(evidence: Evidence) -> Finding | None:
     if share < NOTABLE_LOSS or evidence.times.runtime_ns < TOO_SHORT_NS:
         return None
     rank = int(lengths_ns.argmax())
-    function = str(evidence.columns["rank"]["unfinished"][rank])
+    function = evidence.unfinished[rank]
     length = f"{nanoseconds(longest_ns)}, {percent(share)} of the run"
     text = f"the run was stopped while it had been in {function} for {length}"
     ranks: tuple[int, ...] = ()
