@@ -1,6 +1,7 @@
 // Numbers that go through C++'s streams: stream_lines NAME DIRECTORY.
 
 #include <cstring>
+#include <fcntl.h>
 #include <fstream>
 #include <iomanip>
 #include <unistd.h>
@@ -19,8 +20,16 @@ static void binary() {
     for (int i = 0; i < 6000000; i++) file.write(reinterpret_cast<const char *>(values), 16);
 }
 
+// Each write is followed by a synchronisation, and then by a pause: of one line.
+static void synced() {
+    static char block[60000];
+    int file = open("synced.dat", O_CREAT | O_WRONLY | O_TRUNC, 0600);
+    for (int i = 0; i < 200; i++) write(file, block, sizeof block), fsync(file), usleep(1000);
+    close(file);
+}
+
 int main(int count, char **words) {
     if (count < 3 || chdir(words[2])) return 1;
-    std::strcmp(words[1], "text") ? binary() : text();
+    std::strcmp(words[1], "text") ? std::strcmp(words[1], "synced") ? binary() : synced() : text();
     return 0;
 }

@@ -126,3 +126,9 @@ def test_records_of_single_values_are_gathered_by_fortran(tmp_path: Path):
     (found,) = [finding for finding in run.findings if finding.code == "between_calls"]
     assert re.search(r"writes to records \(gathering pieces in a buffer, or", found.finding)
     assert found.share_of_runtime > 0.5 and "whole arrays" in found.advice, said(run)
+
+
+def test_what_is_synchronised_in_between_follows_no_other(tmp_path: Path):
+    """Both calls stand on one line."""
+    run = of_stream("synced", tmp_path)
+    assert "no other call in between" not in "".join(f.evidence for f in run.findings), said(run)

@@ -66,12 +66,12 @@ impl Places {
     }
 
     /// For so long of a call from there it was none on the file, but in MPI.
-    pub(crate) fn waited(&mut self, place: u32, step: &Step, time: i64) {
-        if place == 0 || !step.is_on_file() {
+    pub(crate) fn waited(&mut self, step: &Step, time: i64) {
+        if step.place == 0 || !step.is_on_file() {
             return;
         }
         let mut add = |file, access, time| {
-            self.tallies.entry((place, file)).or_default().time[access as usize] += time;
+            self.tallies.entry((step.place, file)).or_default().time[access as usize] += time;
         };
         add(step.file, step.access, -time);
         add(Span::NO_FILE, Access::Other, time);
@@ -95,4 +95,41 @@ pub(crate) fn accounts<'a>(places: impl Iterator<Item = &'a Places>) -> Vec<Plac
     accounts.sort_by_key(|row| (-row.tally.total_time(), row.place, row.file));
     accounts.truncate(MOST_ROWS);
     accounts
+}
+
+#[cfg(test)]
+mod tests {
+    use tailrace_trace::event::{Layer, Part};
+
+    use super::*;
+    use crate::steps::{Action, Plan};
+
+    #[test]
+    fn what_a_call_waits_for_others_is_in_mpi_and_not_on_its_file() {
+        // 1 call of 75, of which the last rank lets 30 pass
+        let step = Step {
+            course: Course::Call,
+            action: Action::Nothing,
+            started: false,
+            io: true,
+            mpiio: true,
+            access: Access::Close,
+            function: 0,
+            place: 3,
+            file: 2,
+            layer: Layer::MpiIo,
+            part: Part::Call,
+            takes_number: false,
+            plan: Plan::Other,
+            tokens: 0,
+            bytes: 0,
+        };
+        let mut places = Places::default();
+        places.add(step.place, &step, Sum { calls: 1, time: 75 });
+        places.waited(&step, 30);
+        let rows = accounts(std::iter::once(&places));
+        let of = |file| rows.iter().find(|row| row.file == file).unwrap().tally;
+        assert_eq!(of(Some(2)).time[Access::Close as usize], 45);
+        assert_eq!(of(None).total_time(), 30);
+    }
 }

@@ -189,8 +189,8 @@ impl Tallies {
 
     /// For so long of a call it waited for other ranks, and was none on the file.
     #[cold]
-    pub(crate) fn waited(&mut self, place: u32, step: &Step, time: i64) {
-        self.places.waited(place, step, time);
+    pub(crate) fn waited(&mut self, step: &Step, time: i64) {
+        self.places.waited(step, time);
         if step.is_on_file() {
             let tally = self.files.entry((step.file, step.layer)).or_default();
             tally.time[step.access as usize] -= time;

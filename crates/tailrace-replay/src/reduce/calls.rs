@@ -195,7 +195,7 @@ impl Rank<'_> {
         let state = if frame.io { State::Io } else { State::Mpi };
         self.tally(i, call, frame.begin, state);
         if frame.waited > 0 && !self.threads[i].is_inside_alike(call.step) {
-            self.threads[i].tallies.waited(call.site().place, call.step, frame.waited);
+            self.threads[i].tallies.waited(call.step, frame.waited);
         }
     }
 
