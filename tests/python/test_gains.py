@@ -75,11 +75,15 @@ for number in range(400):
 
 
 def test_many_files_are_at_best_written_without_opening_each(tmp_path: Path) -> None:
-    """What they are written with stays."""
+    """What they are written with stays; looking at standard streams that are no files is no I/O.
+
+    A seek of the interpreter's that took long asked the file system for something: a look-up, too.
+    """
     run = recorded(tmp_path, MANY)
-    finding, files = found(run, Kind.MANY_FILES), run.columns["files"]
+    finding, files = found(run, Kind.MANY_FILES), Evidence(run.columns).files
     spared_ns = sum(int(files[f"{kind}_ns"].sum()) for kind in ("open", "close", "look_up"))
-    assert finding.gain_s == pytest.approx(spared_ns / 1e9, rel=1e-3)
+    seeks_ns = int(files["other_ns"].sum())
+    assert spared_ns - 2000 <= finding.gain_s * 1e9 <= spared_ns + seeks_ns
     assert 0 < finding.gain_s < int(run.times.io_ns.sum()) / 1e9
 
 
