@@ -5,12 +5,13 @@
  * nothing is recorded.
  *
  * A child may call these after fork, or while it shares its parent's memory (vfork): nothing here
- * allocates, locks or asks the loader, and the environment itself is left alone. Calls with lists
- * of arguments (execl) are not wrapped.
+ * allocates, locks or asks the loader, and the environment itself is left alone.
  */
 #define _GNU_SOURCE
+#include <alloca.h>
 #include <errno.h>
 #include <spawn.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -242,6 +243,59 @@ TAILRACE_EXPORT int fexecve(int fd, char *const arguments[], char *const environ
     char *const *changed = environment_for(file_fits, &fd, environment);
     becomes("another program");
     return refused(REAL(fexecve)(fd, arguments, changed));
+}
+
+/* --- Becoming, with a list of arguments --- */
+
+/* How many there are from `first` on. */
+static size_t count_arguments(const char *first, va_list rest)
+{
+    size_t count = 0;
+    for (const char *at = first; at; at = va_arg(rest, const char *))
+        count++;
+    return count;
+}
+
+/* Up to the null pointer and with it; `rest` is left behind that. */
+static void copy_arguments(char **to, const char *first, va_list *rest)
+{
+    for (*to = (char *)first; *to; *to = va_arg(*rest, char *))
+        to++;
+}
+
+/* The arguments from `first` on, on the caller's stack, where the C library has them as well. */
+#define LISTED_ARGUMENTS(arguments, rest, first)                                                   \
+    va_start(rest, first);                                                                         \
+    size_t count = count_arguments(first, rest);                                                   \
+    va_end(rest);                                                                                  \
+    char **arguments = alloca((count + 1) * sizeof *arguments);                                    \
+    va_start(rest, first);                                                                         \
+    copy_arguments(arguments, first, &rest)
+
+TAILRACE_EXPORT int execl(const char *path, const char *first, ...)
+{
+    va_list rest;
+    LISTED_ARGUMENTS(arguments, rest, first);
+    va_end(rest);
+    return execv(path, arguments);
+}
+
+TAILRACE_EXPORT int execlp(const char *name, const char *first, ...)
+{
+    va_list rest;
+    LISTED_ARGUMENTS(arguments, rest, first);
+    va_end(rest);
+    return execvp(name, arguments);
+}
+
+/* The environment follows the null pointer. */
+TAILRACE_EXPORT int execle(const char *path, const char *first, ...)
+{
+    va_list rest;
+    LISTED_ARGUMENTS(arguments, rest, first);
+    char *const *environment = va_arg(rest, char *const *);
+    va_end(rest);
+    return execve(path, arguments, environment);
 }
 
 /* --- Starting --- */

@@ -28,6 +28,12 @@ int main(int count, char **words)
         execvp(strrchr(program, '/') + 1, arguments);
     if (!strcmp(function, "execvpe"))
         execvpe(program, arguments, environ);
+    if (!strcmp(function, "execl"))
+        execl(program, program, (char *)NULL);
+    if (!strcmp(function, "execlp"))
+        execlp(strrchr(program, '/') + 1, program, (char *)NULL);
+    if (!strcmp(function, "execle"))
+        execle(program, program, (char *)NULL, environ);
     if (!strcmp(function, "fexecve"))
         fexecve(open(program, O_RDONLY), arguments, environ);
     if (!strcmp(function, "posix_spawn"))

@@ -14,7 +14,10 @@ pytestmark = [pytest.mark.slow, pytest.mark.measured("the verdict on a program t
 
 BECOMES = r"""
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
+extern char **environ;
 int main(int count, char **words)
 {
     FILE *file = fopen("before", "w");
@@ -22,6 +25,13 @@ int main(int count, char **words)
         fprintf(file, "%d\n", i);
     fclose(file);
     execvp("/nowhere/at/all", words + 1);
+    const char *how = getenv("HOW");
+    if (how && !strcmp(how, "execl"))
+        execl("/bin/sh", words[1], words[2], words[3], NULL);
+    if (how && !strcmp(how, "execlp"))
+        execlp(words[1], words[1], words[2], words[3], NULL);
+    if (how && !strcmp(how, "execle"))
+        execle("/bin/sh", words[1], words[2], words[3], NULL, environ);
     if (count > 1)
         execvp(words[1], words + 1);
     return 0;
@@ -29,14 +39,15 @@ int main(int count, char **words)
 """
 
 
-def becoming(command: list[str], folder: Path):
+def becoming(command: list[str], folder: Path, how: str = "execvp"):
     (folder / "becomes.c").write_text(BECOMES)
     subprocess.run(["gcc", "-O1", "-o", "becomes", "becomes.c"], cwd=folder, check=True)
-    return captured(["./becomes", *command], folder, dict(os.environ))[0]
+    return captured(["./becomes", *command], folder, os.environ | {"HOW": how})[0]
 
 
-def test_what_a_program_becomes_is_named_and_no_part_of_the_run(tmp_path: Path):
-    run = becoming(["sh", "-c", "sleep 1; true"], tmp_path)
+@pytest.mark.parametrize("how", ["execvp", "execl", "execlp", "execle"])
+def test_what_a_program_becomes_is_named_and_no_part_of_the_run(how, tmp_path: Path):
+    run = becoming(["sh", "-c", "sleep 1; true"], tmp_path, how)
     said = "The program became sh, which was not recorded: 1."
     assert said in run.headline, run.headline
     assert "does not hold" not in run.headline
