@@ -5,7 +5,7 @@ use tailrace_trace::Tables;
 use tailrace_trace::event::{
     FileCall, FileKind, Flow, Layer, Operation, Part, Progress, SendMode, Shape,
 };
-use tailrace_trace::tables::{FileEntry, Place};
+use tailrace_trace::tables::{FileEntry, Function, Place};
 
 use crate::graph::Channel;
 use crate::graph::vertex::{Entry, Family, Gives, Sending, Site, Waits};
@@ -132,6 +132,8 @@ pub(crate) struct Step {
     /// Time in the call, outside calls inside, is time in a file call.
     pub io: bool,
     pub mpiio: bool,
+    /// Another call of MPI-IO counts as the request, with its bytes: see [`is_part`].
+    pub is_part: bool,
     pub access: Access,
     pub function: u16,
     pub place: u32,
@@ -161,6 +163,11 @@ impl Step {
 
     pub(crate) fn is_on_file(&self) -> bool {
         self.file != Step::NO_FILE
+    }
+
+    /// How many requests such calls are.
+    pub(crate) fn requests(&self, sum: Sum) -> u64 {
+        if self.is_part { 0 } else { sum.calls }
     }
 }
 
@@ -231,12 +238,14 @@ fn step(tables: &Tables, shape: &Shape, tokens: u32, action: Action) -> Step {
         || file.is_some_and(|f| f.opaque);
     let course = course(tables, shape, tokens, io);
     let started = shape.operation.progress() == Progress::Started;
+    let is_part = file.is_some_and(|f| is_part(tables, shape.function, f.file));
     Step {
         course,
         action,
         started,
         io,
         mpiio: layer == Layer::MpiIo,
+        is_part,
         access: file.map_or(Access::Other, |f| access(f.kind)),
         function: shape.function,
         place: shape.place,
@@ -250,7 +259,7 @@ fn step(tables: &Tables, shape: &Shape, tokens: u32, action: Action) -> Step {
             plan(course, action, started, layer == Layer::MpiIo)
         },
         tokens,
-        bytes: shape.operation.bytes().unwrap_or(0),
+        bytes: if is_part { 0 } else { shape.operation.bytes().unwrap_or(0) },
     }
 }
 
@@ -265,6 +274,19 @@ fn course(tables: &Tables, shape: &Shape, tokens: u32, io: bool) -> Course {
         Part::Call if io && collective_file(tables, &shape.operation).is_none() => Course::File,
         Part::Call if orders_nothing(&shape.operation, tokens) => Course::Local,
         Part::Call => Course::Call,
+    }
+}
+
+/// The end of a split collective call (`MPI_File_write_all_end`), whose begin has the bytes; and
+/// aio by which Open MPI moves the bytes of a call of MPI-IO, in it or in MPI_Wait.
+#[inline(never)]
+fn is_part(tables: &Tables, function: u16, file: u32) -> bool {
+    let Function { name, layer } = &tables.functions[usize::from(function)];
+    let opaque = || tables.files.get(file as usize).is_some_and(|file| file.opaque);
+    match layer {
+        Layer::MpiIo => name.ends_with("_end"),
+        Layer::Asynchronous => opaque(),
+        _ => false,
     }
 }
 

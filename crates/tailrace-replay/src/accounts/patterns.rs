@@ -269,7 +269,7 @@ impl Patterns {
             self.tracks.push(Track { file: call.file, ..Track::default() });
             self.tracks.len() as u32 - 1
         });
-        let moves = line.step.io && call.error == 0;
+        let moves = line.step.io && call.error == 0 && !line.step.is_part;
         let way = line.step.access.direction().filter(|_| moves);
         let turn = Turn::of(call);
         Some(Use { track, distance: call.offset, bytes: call.bytes, way, turn })

@@ -57,7 +57,7 @@ impl Places {
         let file = if in_file { step.file } else { Span::NO_FILE };
         let kind = if in_file { step.access } else { Access::Other } as usize;
         let tally = self.tallies.entry((place, file)).or_default();
-        tally.calls[kind] += sum.calls;
+        tally.calls[kind] += step.requests(sum);
         tally.time[kind] += sum.time;
         if let (true, Some(way)) = (in_file, step.access.direction()) {
             tally.bytes[way] =
@@ -113,6 +113,7 @@ mod tests {
             started: false,
             io: true,
             mpiio: true,
+            is_part: false,
             access: Access::Close,
             function: 0,
             place: 3,

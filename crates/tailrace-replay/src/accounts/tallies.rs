@@ -182,9 +182,11 @@ impl Tallies {
         }
     }
 
-    /// A call inside another of its layer or further in: the file has its time and bytes already.
-    pub(crate) fn take_nested(&mut self, step: &Step, sum: Sum) {
-        self.add_function(step, sum);
+    /// A call's time is the file's, which has its bytes already.
+    #[cold]
+    pub(crate) fn add_time(&mut self, step: &Step, time: i64) {
+        let tally = self.files.entry((step.file, step.layer)).or_default();
+        tally.time[step.access as usize] += time;
     }
 
     /// For so long of a call it waited for other ranks, and was none on the file.
@@ -192,12 +194,11 @@ impl Tallies {
     pub(crate) fn waited(&mut self, step: &Step, time: i64) {
         self.places.waited(step, time);
         if step.is_on_file() {
-            let tally = self.files.entry((step.file, step.layer)).or_default();
-            tally.time[step.access as usize] -= time;
+            self.add_time(step, -time);
         }
     }
 
-    fn add_function(&mut self, step: &Step, sum: Sum) {
+    pub(crate) fn add_function(&mut self, step: &Step, sum: Sum) {
         let tally = self.function(step.function);
         tally.calls += sum.calls;
         tally.time += sum.time;
@@ -239,14 +240,14 @@ impl Tallies {
             return;
         }
         let access = step.access as usize;
-        tally.calls[access] += sum.calls;
+        tally.calls[access] += step.requests(sum);
         tally.time[access] += sum.time;
         add_bytes(&mut tally.bytes, step, bytes);
         if !step.mpiio {
             tally.failed.add(&Failed::calls(step.access, false, error, sum));
         }
         if let (Some(direction), 0) = (step.access.direction(), error) {
-            tally.sizes[direction].calls(step.bytes, sum.calls);
+            tally.sizes[direction].calls(step.bytes, step.requests(sum));
         }
     }
 }

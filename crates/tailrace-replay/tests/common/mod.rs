@@ -225,7 +225,7 @@ impl Case {
     }
 
     /// `read`, `write`, `open`, … of POSIX, `distance` as of [`FileCall::offset`]; `mpiio-write`, …
-    /// in MPI-IO; `opaque-write`, … where no POSIX call is seen.
+    /// in MPI-IO; `opaque-write`, … where no POSIX call is seen; `aio-write`.
     fn file_call(
         &mut self,
         name: &str,
@@ -238,7 +238,7 @@ impl Case {
         Operation::File(FileCall {
             kind: match name.rsplit('-').next().unwrap() {
                 "read" => FileKind::Read,
-                "write" => FileKind::Write,
+                "write" | "write_end" => FileKind::Write,
                 "open" => FileKind::Open,
                 "close" => FileKind::Close,
                 "sync" => FileKind::Sync,
@@ -246,7 +246,11 @@ impl Case {
                 "view" => FileKind::View,
                 other => panic!("unknown call {other}"),
             },
-            layer: if name.contains('-') { Layer::MpiIo } else { Layer::Posix },
+            layer: match name.split_once('-') {
+                Some(("aio", _)) => Layer::Asynchronous,
+                Some(_) => Layer::MpiIo,
+                None => Layer::Posix,
+            },
             file,
             bytes: number(words, "bytes", 0) as u64,
             offset: words.contains_key("distance").then(|| number(words, "distance", 0)),
