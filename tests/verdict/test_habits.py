@@ -33,6 +33,18 @@ program records
   end do
 end program
 """
+LIST_DIRECTED = """
+program table
+  real(8) :: values(8), total = 0
+  integer :: i
+  open (10, file='table.txt')
+  do i = 1, 40000
+    read (10, *) values
+    total = total + values(1)
+  end do
+  print *, total
+end program
+"""
 UP_TO = r"But up to [\d.]+ % of the run, right before [\d,]+ writes? to "
 
 
@@ -115,17 +127,32 @@ def test_binary_values_are_not(tmp_path: Path):
     assert "formatting" not in said(run) and "binary numbers" not in said(run), said(run)
 
 
-def test_records_of_single_values_are_gathered_by_fortran(tmp_path: Path):
-    """4 million records of 4 bytes, of which its library makes 731 writes of 64 KiB."""
+def of_fortran(source: str, lines: str, folder: Path) -> Run:
     if (compiler := shutil.which("gfortran")) is None:
         pytest.skip("there is no gfortran")
-    (tmp_path / "records.f90").write_text(RECORDS)
-    program = tmp_path / "program"
-    subprocess.run([compiler, "-O1", "-g", "-o", program, tmp_path / "records.f90"], check=True)
-    run = without_processor_waits(captured([program], tmp_path, dict(os.environ))[0])
+    (folder / "program.f90").write_text(source)
+    program = folder / "program"
+    subprocess.run([compiler, "-O1", lines, "-o", program, folder / "program.f90"], check=True)
+    return without_processor_waits(captured([program], folder, dict(os.environ))[0])
+
+
+def test_records_of_single_values_are_gathered_by_fortran(tmp_path: Path):
+    """4 million records of 4 bytes, of which its library makes 731 writes of 64 KiB."""
+    run = of_fortran(RECORDS, "-g", tmp_path)
     (found,) = [finding for finding in run.findings if finding.code == "between_calls"]
     assert re.search(r"writes to records \(gathering pieces in a buffer, or", found.finding)
     assert found.share_of_runtime > 0.5 and "whole arrays" in found.advice, said(run)
+
+
+@pytest.mark.parametrize("lines", ["-g", "-g0"])
+def test_reads_of_a_statement_follow_each_other_wherever_the_library_makes_them(lines, tmp_path):
+    """8.3 MB of text in buffers of 8 KiB, which one of three routines of the library finds empty."""
+    values = " ".join(f"{0.37 * number:25.16f}" for number in range(8))
+    (tmp_path / "table.txt").write_text(40_000 * f"{values}\n")
+    run = of_fortran(LIST_DIRECTED, lines, tmp_path)
+    (found,) = [f for f in run.findings if f.code == "between_calls" and "parsing" in f.finding]
+    match = re.search(r"between ([\d,]+) reads of table\.txt", found.finding)
+    assert match and int(match[1].replace(",", "")) > 800, said(run)
 
 
 def test_what_is_synchronised_in_between_follows_no_other(tmp_path: Path):

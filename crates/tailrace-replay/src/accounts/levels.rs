@@ -15,6 +15,16 @@ pub(crate) struct Level {
     pub site: u32,
     address: u64,
     line: u32,
+    /// It is of Fortran's runtime library, in which a statement of the program is many routines.
+    runtime: bool,
+}
+
+/// What GNU's, LLVM's, Intel's and NVIDIA's are called.
+const RUNTIMES: [&str; 5] = ["libgfortran.", "libflang", "libFortran", "libifcore", "libnvf."];
+
+fn is_runtime(module: &str) -> bool {
+    let name = module.rsplit('/').next().unwrap_or(module);
+    RUNTIMES.iter().any(|runtime| name.starts_with(runtime))
 }
 
 impl Level {
@@ -105,7 +115,8 @@ impl<'a> Numbers<'a> {
         let address = if inlined { 0 } else { frame.address };
         let sites = self.sites.len() as u32;
         let site = *self.sites.entry((routine, address, frame.line)).or_insert(sites);
-        Level { routine, site, address: frame.address, line: frame.line }
+        let runtime = is_runtime(&frame.module);
+        Level { routine, site, address: frame.address, line: frame.line, runtime }
     }
 }
 
@@ -124,7 +135,7 @@ pub(crate) struct Relation {
     /// They are as long as that, and known.
     pub whole: bool,
     /// They part in a line of the program that calls both, as one that writes several values to a
-    /// stream does.
+    /// stream does, or in the runtime library that one of its calls leads to.
     pub one_line: bool,
 }
 
@@ -133,9 +144,9 @@ impl Relation {
         let shared = shared(before, place);
         let goes_on = |at: &usize| place[*at].is_behind(&before[*at]);
         let ahead = (0..shared).rev().find(goes_on).map_or(0, |at| at + 1);
-        let one_line = shared
-            .checked_sub(1)
-            .is_some_and(|at| before[at].line > 0 && before[at].line == place[at].line);
+        let parts = |at: usize| before[at].line > 0 && before[at].line == place[at].line;
+        let of_program = (0..shared).rev().find(|&at| !place[at].runtime);
+        let one_line = of_program.is_some_and(|at| at + 1 < shared || parts(at));
         let whole = shared > 0 && shared == before.len().max(place.len());
         Self { shared, ahead, whole, one_line }
     }
@@ -218,6 +229,20 @@ mod tests {
         assert!(!one_line(2, 3)); // lines 5 and 6
         assert!(!one_line(2, 4)); // they part in a library of which no lines are known
         assert!(!one_line(1, 0));
+    }
+
+    #[test]
+    fn a_statement_of_fortran_is_one_line_wherever_its_runtime_calls() {
+        let inside = |address| Frame {
+            module: "/usr/lib/libgfortran.so.5.0.0".into(),
+            ..frame("next_char", address, 0)
+        };
+        let main = |address| frame("main", address, 0); // without lines
+        let frames = vec![main(20), main(30), inside(5), inside(9)];
+        let levels = levels(frames, &[&[2, 0], &[3, 0], &[2, 1]]);
+        let one_line = |one, other| Relation::of(levels.of(one), levels.of(other)).one_line;
+        assert!(one_line(1, 2));
+        assert!(!one_line(1, 3)); // another call of the program's
     }
 
     #[test]
