@@ -146,7 +146,7 @@ def test_records_of_single_values_are_gathered_by_fortran(tmp_path: Path):
 
 @pytest.mark.parametrize("lines", ["-g", "-g0"])
 def test_reads_of_a_statement_follow_each_other_wherever_the_library_makes_them(lines, tmp_path):
-    """8.3 MB of text in buffers of 8 KiB, which one of three routines of the library finds empty."""
+    """8.3 MB of text in buffers of 8 KiB, found empty by three routines of the library."""
     values = " ".join(f"{0.37 * number:25.16f}" for number in range(8))
     (tmp_path / "table.txt").write_text(40_000 * f"{values}\n")
     run = of_fortran(LIST_DIRECTED, lines, tmp_path)
