@@ -30,6 +30,10 @@ PLANTED = (
     Planted("sender", "late_sender", "MPI_Recv", "collect", (1, "useful", "")),
     Planted("receiver", "late_receiver", "MPI_Ssend", "hand_over", (1, "useful", "")),
     Planted("writer", "collective", "MPI_Barrier", "meet", (1, "io", "history.bin")),
+    # Who asks again and again waits from the first time on.
+    Planted("tested", "late_sender", "MPI_Test", "ask", (1, "useful", "")),
+    Planted("probed", "late_sender", "MPI_Iprobe", "look", (1, "useful", "")),
+    Planted("tested-writer", "collective", "MPI_Test", "ask", (1, "io", "history.bin")),
     Planted("thread", "late_sender", "MPI_Recv", "wait_for_thread", (0, "io", "thread.bin")),
 )
 

@@ -1,4 +1,4 @@
-/* Two ranks of which one waits, for a planted reason: waits sender|receiver|writer|thread DIRECTORY.
+/* Two ranks of which one waits, for a planted reason: waits KIND DIRECTORY.
  * Rank 0 prints for how long it was in the call in which it waits. */
 #include <fcntl.h>
 #include <mpi.h>
@@ -61,6 +61,44 @@ __attribute__((noinline)) static void meet(void)
     waited += MPI_Wtime() - begin;
 }
 
+/* Until rank 1 is there, asking again and again. */
+__attribute__((noinline)) static void ask(MPI_Request request)
+{
+    int there = 0;
+    double begin = MPI_Wtime();
+    while (!there)
+        MPI_Test(&request, &there, MPI_STATUS_IGNORE);
+    waited += MPI_Wtime() - begin;
+}
+
+__attribute__((noinline)) static void ask_for_message(void)
+{
+    int value;
+    MPI_Request request;
+    MPI_Irecv(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, &request);
+    ask(request);
+}
+
+__attribute__((noinline)) static void ask_for_all(void)
+{
+    MPI_Request request;
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    if (rank == 0)
+        ask(request);
+    else
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+}
+
+__attribute__((noinline)) static void look(void)
+{
+    int value, there = 0;
+    double begin = MPI_Wtime();
+    while (!there)
+        MPI_Iprobe(1, 0, MPI_COMM_WORLD, &there, MPI_STATUS_IGNORE);
+    waited += MPI_Wtime() - begin;
+    MPI_Recv(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 static void *io_thread(void *unused)
 {
     (void)unused;
@@ -82,9 +120,13 @@ __attribute__((noinline)) static void wait_for_thread(void)
 static void step(const char *kind)
 {
     int value = 0;
-    if (!strcmp(kind, "sender")) {
+    void (*receive)(void) = !strcmp(kind, "sender")   ? collect
+                            : !strcmp(kind, "tested") ? ask_for_message
+                            : !strcmp(kind, "probed") ? look
+                                                      : NULL;
+    if (receive) {
         if (rank == 0) {
-            collect();
+            receive();
         } else {
             compute_late();
             MPI_Send(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
@@ -100,6 +142,10 @@ static void step(const char *kind)
         if (rank == 1)
             write_history("history.bin");
         meet();
+    } else if (!strcmp(kind, "tested-writer")) {
+        if (rank == 1)
+            write_history("history.bin");
+        ask_for_all();
     } else if (rank == 0) {
         wait_for_thread();
     }

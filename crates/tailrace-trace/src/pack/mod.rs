@@ -8,6 +8,7 @@ mod demangle;
 mod encoding;
 mod foresight;
 mod observe;
+mod polls;
 mod stream;
 mod symbols;
 

@@ -16,6 +16,7 @@ use crate::wire::{self, class};
 use super::encoding::Encoding;
 use super::foresight::{self, Matches};
 use super::observe::{Observed, Observer};
+use super::polls::{Polls, State};
 use super::{Parcel, events_per_block};
 
 /// Blocks that are held back while wildcard receives posted in them may still tell what they
@@ -58,6 +59,8 @@ struct Packer<'a> {
     posted: HashMap<u64, Posted>,
     /// What receives will match that take long; read ahead where it is first asked for.
     foreseen: Option<Matches>,
+    /// Calls that may go on with the next one.
+    polls: Option<Polls<'a>>,
     /// Block and row of the *enter* of every call that is open.
     entered: Vec<(u64, usize)>,
 }
@@ -98,6 +101,7 @@ impl<'a> Packer<'a> {
             sent: 0,
             posted: HashMap::new(),
             foreseen: None,
+            polls: None,
             entered: Vec::new(),
         }
     }
@@ -105,7 +109,7 @@ impl<'a> Packer<'a> {
     fn run(mut self) -> Observed {
         let mut wanted = true;
         while wanted {
-            if let Some(held) = self.held.back_mut() {
+            if let (Some(held), None) = (self.held.back_mut(), &self.polls) {
                 let matching = !self.posted.is_empty();
                 let events = self.decoder.run(&mut held.block, self.events_max, matching);
                 self.observer.count(events);
@@ -113,8 +117,10 @@ impl<'a> Packer<'a> {
             // Where the block begins, if it is begun.
             let state = self.decoder.state();
             let Some(decoded) = self.decoder.next_call() else { break };
-            self.observer.observe(&decoded);
-            wanted = self.add(&decoded, state);
+            wanted = self.take(decoded, state);
+        }
+        if let Some(polls) = self.polls.take() {
+            wanted = wanted && self.add_polls(polls);
         }
         if self.run.siblings(self.stream).next().is_some() {
             (self.sent..self.sent + self.held.len() as u64).for_each(|block| self.foresee(block));
@@ -126,7 +132,31 @@ impl<'a> Packer<'a> {
     }
 
     /// `false` when nobody wants more blocks.
-    fn add(&mut self, decoded: &Decoded, (next_number, reached_ns): (u64, i64)) -> bool {
+    fn take(&mut self, next: Decoded, state: State) -> bool {
+        let mut wanted = true;
+        let mut polls = match self.polls.take() {
+            Some(polls) if polls.is_asked_again(&next) => polls.and(next),
+            before => {
+                wanted = before.is_none_or(|polls| self.add_polls(polls));
+                let location = &self.run.tables.locations[self.location as usize];
+                Polls::new(next, state, location.waits.as_deref().unwrap_or_default())
+            }
+        };
+        if !polls.has_no_answer() {
+            return wanted && self.add_polls(polls);
+        }
+        polls.follow(&mut self.decoder);
+        self.polls = Some(polls);
+        wanted
+    }
+
+    fn add_polls(&mut self, polls: Polls<'_>) -> bool {
+        let (besides, call, state) = polls.end();
+        besides.is_none_or(|besides| self.add(&besides, state)) && self.add(&call, state)
+    }
+
+    fn add(&mut self, decoded: &Decoded, (next_number, reached_ns): State) -> bool {
+        self.observer.observe(decoded);
         let mut wanted = true;
         if self.held.back().is_none_or(|held| held.block.is_full(self.events_max)) {
             wanted = self.send_settled();

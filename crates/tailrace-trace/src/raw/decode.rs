@@ -183,6 +183,32 @@ impl<'a> Decoder<'a> {
         events
     }
 
+    /// Passes over the calls that come next and have that shape's number, as long as `goes_on`, which
+    /// is given when one begins, when the one before ended, and how long that took. How many, and
+    /// how long the last one took.
+    pub(crate) fn skip(
+        &mut self,
+        slot: u8,
+        mut last_ns: i64,
+        goes_on: impl Fn(i64, i64, i64) -> bool,
+    ) -> (u64, i64) {
+        let Ok(ahead) = self.scan.ahead() else { return (0, last_ns) };
+        let (mut at, mut calls) = (0, 0);
+        while let Some(call) = plain_call(ahead, at).filter(|call| call.shape == slot) {
+            let begin = self.cursor_ticks.saturating_add(call.gap);
+            let end = begin.saturating_add(call.duration);
+            let begin_ns = self.clock.ns(begin).max(self.reached_ns);
+            let end_ns = self.clock.ns(end).max(begin_ns);
+            if !goes_on(begin_ns, self.reached_ns, last_ns) {
+                break;
+            }
+            (self.cursor_ticks, self.reached_ns, last_ns) = (end, end_ns, end_ns - begin_ns);
+            (at, calls) = (at + call.bytes, calls + 1);
+        }
+        self.scan.advance(at);
+        (calls, last_ns)
+    }
+
     /// The next call; `None` at the end. Calls that never returned are closed where the stream
     /// ends.
     /// Damaged records end the stream, which its survey has noted.

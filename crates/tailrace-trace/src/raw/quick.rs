@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::coded::CodedShape;
+use crate::coded::{CodedShape, has_no_answer};
 use crate::columns::LONG;
 use crate::event::{Part, Progress};
 use crate::wire::{class, file};
@@ -79,6 +79,7 @@ impl Quicks {
         let usual = slot.coded[Part::Call as usize].as_ref();
         let known = shape.part == Part::Call
             && shape.class != class::CONTROL
+            && !has_no_answer(shape)
             && !slot.latest
             && usual.is_some_and(|usual| Arc::ptr_eq(usual, shape));
         let place = slot.place_in_file(shape);
