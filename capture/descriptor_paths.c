@@ -100,9 +100,14 @@ uint32_t descriptor_find(int descriptor)
 }
 
 /* By what no file system is asked for: it is asked after every long call. */
+long descriptor_pipe_size(int descriptor)
+{
+    return system_call(SYS_fcntl, descriptor, F_GETPIPE_SZ, 0, 0, 0, 0);
+}
+
 bool descriptor_is_pipe(int descriptor)
 {
-    return system_call(SYS_fcntl, descriptor, F_GETPIPE_SZ, 0, 0, 0, 0) >= 0;
+    return descriptor_pipe_size(descriptor) >= 0;
 }
 
 uint32_t descriptor_of_long_call(int descriptor, uint32_t file)

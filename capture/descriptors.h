@@ -63,7 +63,8 @@ void descriptors_reset(unsigned first, unsigned last);
  * (a failed open, with that error) get the number of a path that is only named. */
 EACH_CALL uint32_t descriptor_opened(int descriptor, int directory, const char *path, int error);
 
-/* Asked of the kernel. */
+/* Asked of the kernel: how much the pipe holds, below 0 where it is none. */
+long descriptor_pipe_size(int descriptor);
 bool descriptor_is_pipe(int descriptor);
 
 /* What a call on `file` that took so many ticks tells: a FIFO makes wait, for as long as whoever is

@@ -1,12 +1,14 @@
 /* posix_data.c: calls that move bytes or wait for them to be moved. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/sendfile.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
 #include "newer.h"
 #include "process.h"
+#include "quiet.h"
 #include "wrap.h"
 
 ssize_t __read_chk(int, void *, size_t, size_t);
@@ -95,35 +97,55 @@ WRITE_WITH_FLAGS(pwritev64v2, off64_t)
 
 /* --- From one descriptor to another --- */
 
-/* A write of the file written to, or, where that is none, a read of the other. Where both are files
- * the bytes are read as well: that is a second record, without a time of its own. Of a file and a
- * pipe, the file alone: the bytes only pass the pipe. */
+/* Between two files, the write that takes the time, and a read without a time of its own. A call
+ * between a file and a stream waits for one of them, and the other's record has no time: a full
+ * pipe that is written to, or an empty one that is read, is waited for, and any other is not. Of
+ * sockets nothing is recorded, nor is the time of what goes to or comes from one: it would be told
+ * of the file, or of a pipe of the program's own that is never waited for. */
 
-struct transfer {
-    uint32_t file, source;
-    enum file_op op;
+struct side {
+    int descriptor;
+    uint32_t file;
+    long holds; /* a pipe: so many bytes; no more than 0 where it is none */
 };
 
-static bool is_between(int descriptor)
+struct transfer {
+    struct side out, in;
+    bool waits_for_in; /* else for what is written to */
+};
+
+static struct side side_of(int descriptor)
 {
-    return descriptor > STDERR_FILENO && descriptor_is_pipe(descriptor);
+    struct side side = {descriptor, descriptor_file(descriptor), 0};
+    side.holds = descriptor_pipe_size(descriptor);
+    return side;
 }
 
 static bool find_transfer(struct transfer *transfer, int out, int in)
 {
-    transfer->source = descriptor_file(in);
-    transfer->file = descriptor_file(out);
-    bool both = transfer->source && transfer->file;
-    if (both && is_between(out))
-        transfer->file = 0;
-    else if (both && is_between(in))
-        transfer->source = 0;
-    transfer->op = transfer->file ? FILE_WRITE : FILE_READ;
-    if (transfer->file)
-        return true;
-    transfer->file = transfer->source;
-    transfer->source = 0;
-    return transfer->file != 0;
+    if (!descriptor_file(out) && !descriptor_file(in))
+        return false;
+    transfer->out = side_of(out);
+    transfer->in = side_of(in);
+    /* A pipe that would make it wait, or the side that is no pipe. */
+    if (transfer->in.holds > 0)
+        transfer->waits_for_in = !quiet_is_ready(in, POLLIN);
+    else
+        transfer->waits_for_in = transfer->out.holds > 0 && quiet_is_ready(out, POLLOUT);
+    return true;
+}
+
+/* Once it is known how much was moved: more than a pipe holds, as sendfile of older kernels does,
+ * had to wait for its reader. The bytes of a pipe of the program's own only pass it. */
+static void settle_transfer(struct transfer *transfer, ssize_t moved)
+{
+    struct side *out = &transfer->out, *in = &transfer->in;
+    if (out->holds > 0 && moved > out->holds)
+        transfer->waits_for_in = false;
+    if (transfer->waits_for_in && out->holds > 0 && out->descriptor > STDERR_FILENO)
+        out->file = 0;
+    if (!transfer->waits_for_in && in->holds > 0 && in->descriptor > STDERR_FILENO)
+        in->file = 0;
 }
 
 /* Where the caller says the bytes are, which the call moved on; else they are where the descriptor
@@ -133,13 +155,55 @@ static int64_t place_said(const off64_t *moved_on, ssize_t bytes)
     return moved_on && bytes > 0 ? *moved_on - bytes : -1;
 }
 
-static void record_source(unsigned function, uint32_t file, int64_t bytes, int64_t place)
+struct moved {
+    unsigned function;
+    ssize_t bytes;
+    int64_t out_at, in_at;
+    int error;
+};
+
+static void record_side(struct stream *stream, struct call *call, uint64_t end,
+                        const struct transfer *transfer, const struct moved *moved, bool in)
 {
+    uint32_t file = in ? transfer->in.file : transfer->out.file;
+    int64_t place = in ? moved->in_at : moved->out_at;
+    end_file_call(stream, call, end, in ? FILE_READ : FILE_WRITE, flags_of_place(place), file,
+                  moved->bytes > 0 ? moved->bytes : 0, place, moved->error);
+}
+
+/* The side that was waited for, with the time; where nothing is recorded of it, no time. */
+static void record_timed(struct stream *stream, struct call *call, uint64_t end,
+                         struct transfer *transfer, const struct moved *moved)
+{
+    bool in = transfer->waits_for_in;
+    struct side *side = in ? &transfer->in : &transfer->out;
+    if (!side->file) {
+        call_forget(stream, call);
+        return;
+    }
+    side->file = file_of_call(stream, call, end, side->descriptor, side->file);
+    record_side(stream, call, end, transfer, moved, in);
+}
+
+static void record_untimed(const struct transfer *transfer, const struct moved *moved)
+{
+    bool in = !transfer->waits_for_in;
+    if (!(in ? transfer->in.file : transfer->out.file) || moved->bytes <= 0)
+        return;
     struct call call;
-    struct stream *stream = call_begin(&call, function);
+    struct stream *stream = call_begin(&call, moved->function);
     if (stream)
-        end_file_call(stream, &call, stream->open[call.depth].begin, FILE_READ,
-                      flags_of_place(place), file, bytes, place, 0);
+        record_side(stream, &call, stream->open[call.depth].begin, transfer, moved, in);
+}
+
+static __attribute__((noinline)) void end_transfer(struct stream *stream, struct call *call,
+                                                   struct transfer *transfer,
+                                                   const struct moved *moved)
+{
+    uint64_t end = clock_now();
+    settle_transfer(transfer, moved->bytes);
+    record_timed(stream, call, end, transfer, moved);
+    record_untimed(transfer, moved);
 }
 
 #define TRANSFER(name, out, out_at, in, in_at, parameters, arguments)                              \
@@ -151,13 +215,10 @@ static void record_source(unsigned function, uint32_t file, int64_t bytes, int64
         struct call call;                                                                          \
         struct stream *stream = call_begin(&call, FUNCTION_##name);                                \
         ssize_t result = REAL(name) arguments;                                                     \
-        uint64_t end = stream ? clock_now() : 0;                                                   \
-        int64_t place = place_said(transfer.op == FILE_WRITE ? (out_at) : (in_at), result);        \
+        struct moved moved = {FUNCTION_##name, result, place_said(out_at, result),                 \
+                              place_said(in_at, result), ERROR_OF_RESULT};                         \
         if (stream)                                                                                \
-            end_file_call(stream, &call, end, transfer.op, flags_of_place(place), transfer.file,   \
-                          MOVED, place, ERROR_OF_RESULT);                                          \
-        if (stream && transfer.source && result > 0)                                               \
-            record_source(FUNCTION_##name, transfer.source, result, place_said(in_at, result));    \
+            end_transfer(stream, &call, &transfer, &moved);                                        \
         return result;                                                                             \
     }
 

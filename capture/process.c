@@ -4,6 +4,7 @@
 #include "quiet.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -138,7 +139,7 @@ void tailrace_say(int *once, const char *format, ...)
     vsnprintf(line + 10, sizeof line - 11, format, arguments);
     va_end(arguments);
     strcat(line, "\n");
-    if (stderr_is_still_ours() && quiet_has_room(2))
+    if (stderr_is_still_ours() && quiet_is_ready(2, POLLOUT))
         quiet_write(2, line, strlen(line));
     errno = saved;
 }

@@ -51,10 +51,10 @@ ssize_t quiet_write(int descriptor, const void *bytes, size_t count)
     return done;
 }
 
-bool quiet_has_room(int descriptor)
+bool quiet_is_ready(int descriptor, short event)
 {
-    struct pollfd asked = {.fd = descriptor, .events = POLLOUT};
+    struct pollfd asked = {.fd = descriptor, .events = event};
     struct timespec at_once = {0, 0};
     long ready = system_call(SYS_ppoll, (long)&asked, 1, (long)&at_once, 0, sizeof(signals), 0);
-    return ready == 1 && asked.revents & POLLOUT;
+    return ready == 1 && asked.revents & event;
 }

@@ -10,7 +10,8 @@
  * than the limit allows (SIGXFSZ) or that the terminal is another's (SIGTTOU). */
 ssize_t quiet_write(int descriptor, const void *bytes, size_t count);
 
-/* False where a write would have to wait for whoever reads. */
-bool quiet_has_room(int descriptor);
+/* Whether a read (POLLIN) or a write (POLLOUT) would find something, or room, without waiting for
+ * whoever is at the other end. */
+bool quiet_is_ready(int descriptor, short event);
 
 #endif

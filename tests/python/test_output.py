@@ -252,10 +252,22 @@ int main(void) { return 0; }
         ),
         (
             "tailrace run -- sh -c 'LD_PRELOAD=$LD_PRELOAD cat /etc/hostname'",
-            "sh only starts other programs, which are not recorded unless they use MPI",
+            "sh is a shell: what it does itself, and what it starts that uses no MPI, is recorded",
         ),
-        ("tailrace run -- sh -c 'cat /etc/hostname'", "sh only starts other programs"),
-        ("tailrace run -- sh -c 'cat /etc/hostname; exit 11'", "sh only starts other programs"),
+        ("tailrace run -- sh -c 'cat /etc/hostname'", "sh is a shell: what it does itself"),
+        (
+            "tailrace run -- sh -c 'cat /etc/hostname; exit 11'",
+            "sh is a shell: what it does itself",
+        ),
+        # which starts nothing
+        (
+            "tailrace run -- sh -c 'for i in 1 2; do echo $i >>f; done'",
+            "sh is a shell: what it does",
+        ),
+        (
+            "printf '#!/bin/sh\necho 1 >f\n' >work; chmod +x work; tailrace run -- ./work",
+            "work is a shell's script: what it does itself",
+        ),
         ("tailrace run -- make -s -f /dev/null", "make only starts other programs"),
         (
             "printf '#!/bin/sh\nshift 2\n\"$@\"\n' >mpiexec; chmod +x mpiexec; "
@@ -263,7 +275,7 @@ int main(void) { return 0; }
             "no MPI rank was seen",
         ),
         ("tailrace run -- sh -c 'A=1 ./static-go'", "static-go is written in Go"),
-        ("tailrace run -- sh -c './static; true'", "sh only starts other programs"),
+        ("tailrace run -- sh -c './static; true'", "sh is a shell: what it does itself"),
         (
             "tailrace run -o out -- sh -c 'rm -r out/raw'",
             "out/raw was removed while the program ran",

@@ -13,10 +13,12 @@ from .columns import MILLISECOND, SECOND, Interval, Program, mpi, useful, write
 STREAM = b"<stdout: pipe>"
 
 
-def said(waited_ns: int, size: int = 1000, slept_ns: int = 0, calls: int = 50) -> list[str]:
-    """A program writes for half of its 2 s to a pipe, which counts as useful, and waits for so long
-    for a processor; so long its thread sleeps."""
-    prints = Interval("io", 0, "pwrite", STREAM, size, calls)
+def said(
+    waited_ns: int, size: int = 1000, slept_ns: int = 0, calls: int = 50, stream: bytes = STREAM
+) -> list[str]:
+    """A program writes for half of its 2 s to a stream, which counts as useful, and waits for so
+    long for a processor; so long its thread sleeps."""
+    prints = Interval("io", 0, "pwrite", stream, size, calls)
     row = [useful(2 * SECOND), write(10 * MILLISECOND, b"/run/out", 1000), prints]
     end = 2 * SECOND + 10 * MILLISECOND
     waits = {"waited_ns": [(waited_ns, 0, 0)], "any_waited_ns": (waited_ns, 0, 0)}
@@ -49,6 +51,18 @@ def test_nobody_waits_for_the_reader_of_a_pipe_that_holds_all():
     waits = f"{text}, mostly waiting for whoever reads them"
     assert said(0, size=70_000, slept_ns=SECOND) == [waits]
     assert said(0, size=60_000, slept_ns=SECOND) == [text]
+
+
+@pytest.mark.parametrize("terminal", ["/dev/pts/0", "/dev/tty", "/dev/ttyS1", "/dev/ptmx"])
+def test_who_writes_to_a_terminal_waits_for_whoever_reads_it(terminal: str):
+    """A terminal holds less than a pipe."""
+    text = f"50 writes to the terminal {terminal} take 49.8 % of the run"
+    path = terminal.encode()
+    assert said(0, slept_ns=SECOND, stream=path) == [
+        f"{text}, mostly waiting for whoever reads them"
+    ]
+    assert said(0, stream=path) == [text]
+    assert not said(0, slept_ns=SECOND, stream=b"/dev/urandom")
 
 
 @pytest.mark.parametrize(("who_print", "uneven"), [((0, 1), False), ((0,), True)])

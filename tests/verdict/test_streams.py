@@ -89,6 +89,58 @@ def through_a_fifo(program: str, folder: Path, other: str) -> Run:
     return run
 
 
+TERMINAL = f"""
+import os, time
+ours, theirs = os.openpty()
+if not os.fork():
+    time.sleep({SLOW_S})
+    os.close(theirs)
+    try:
+        while os.read(ours, 4096): pass
+    except OSError:  # at the end
+        os._exit(0)
+for i in range(1_000):
+    os.write(theirs, b"step %26d\\n" % i)
+"""
+
+
+def test_who_waits_at_a_terminal_waits_for_its_reader(tmp_path: Path):
+    """It is a device by its name, which takes what it gets as fast as that is read."""
+    run = piped(TERMINAL, tmp_path, 0)
+    assert "1,000 writes to the terminal /dev/pts/" in run.headline
+    assert "mostly waiting for whoever reads them" in run.headline
+    assert not {"elsewhere", "sleep"} & {finding.code for finding in run.findings}
+
+
+SENDS = f"""
+import os, socket, sys, time
+with open("data", "wb") as file:
+    file.write(bytes(1 << 20))
+ends = os.pipe() if sys.argv[1] == "pipe" else [end.detach() for end in socket.socketpair()]
+if not os.fork():
+    os.close(ends[1])
+    time.sleep({SLOW_S})
+    while os.read(ends[0], 65_536): pass
+    os._exit(0)
+os.close(ends[0])
+with open("data", "rb") as file:
+    while os.sendfile(ends[1], file.fileno(), None, 1 << 20): pass
+"""
+
+
+@pytest.mark.parametrize("stream", ["pipe", "socket"])
+def test_who_sends_a_file_does_not_wait_for_it(stream: str, tmp_path: Path):
+    """It is in memory."""
+    run = recorded([sys.executable, "-c", SENDS, stream], tmp_path)
+    table = run.columns["files"]
+    (row,) = [i for i, path in enumerate(table["path"]) if path.endswith(b"/data")]
+    assert int(table["bytes_read"][row]) == 1 << 20
+    assert int(table["read_ns"][row]) < 1e8 * SLOW_S
+    assert "reading data" not in run.headline
+    named = "writes to <pipe> take" if stream == "pipe" else "the main thread sleeps"
+    assert named in run.headline
+
+
 READER, WRITER = "open('fifo', 'rb')", "open('fifo', 'wb')"
 END = {READER: "fifo.read()", WRITER: "fifo.write(bytes(640_000)); fifo.close()"}
 

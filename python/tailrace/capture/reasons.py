@@ -19,6 +19,7 @@ from tailrace.capture.elf import (
 from tailrace.capture.environment import CaptureOptions, Place
 from tailrace.capture.launch import (
     CONTAINERS,
+    SHELLS,
     Launch,
     read_command,
     recorded_program,
@@ -31,6 +32,8 @@ from tailrace.names import printable, shown_path
 ROOM_BYTES = 1 << 20
 # Options of setpriv that name a user, whose rights the program then has.
 SETPRIV_USERS = ("--reuid", "--ruid", "--euid")
+# Of shells, those too that capture's own list (starters.c) has and launch.py's has not.
+ALL_SHELLS = SHELLS | {"rbash", "mksh", "busybox"}
 # What a shell runs several commands by, or waits for none.
 SEVERAL = frozenset(";&|\n")
 
@@ -63,6 +66,7 @@ def why_nothing(attempt: Attempt) -> TailraceError:
         _absent,
         _failed,
         _no_rank,
+        _is_shell,
         _only_starts_others,
     )
     found = next(filter(None, (reason(attempt) for reason in reasons)), None) or (
@@ -247,6 +251,21 @@ def _no_rank(attempt: Attempt) -> Reason:
         "no MPI rank was seen",
         "`tailrace run --processes all` records every process; "
         "`tailrace doctor` shows which MPI is found",
+    )
+
+
+def _is_shell(attempt: Attempt) -> Reason:
+    """Whether it starts programs is not known: builtins may do all of its work, `echo >>log`."""
+    program, launch = attempt.launch.program, attempt.launch
+    by_name = program is not None and program.name in ALL_SHELLS
+    if attempt.options.processes == "all" or not (by_name or launch.is_script):
+        return None
+    what = "is a shell" if by_name else "is a shell's script"
+    return (
+        f"{attempt.name} {what}: what it does itself, and what it starts that uses no MPI, is "
+        "recorded only with `--processes all`",
+        "`tailrace run --processes all` records every process; if they use MPI, `tailrace doctor` "
+        "shows which MPI is found",
     )
 
 

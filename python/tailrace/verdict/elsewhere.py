@@ -10,6 +10,7 @@ from tailrace.units import byte_count, count, nanoseconds, percent
 from tailrace.verdict.advice import advice
 from tailrace.verdict.evidence import NAMED_FILE_SHARE, NOTABLE_LOSS, Evidence, Finding, Kind
 from tailrace.verdict.requests import KINDS, MOVING_KINDS, sum_use
+from tailrace.verdict.streams import is_stream
 
 # By the engine's word for the place: where that is, and what it is.
 PLACES = {
@@ -60,7 +61,7 @@ def _most(evidence: Evidence) -> _Spent | None:
     file, rank = (np.asarray(table[name], dtype=np.int64) for name in ("file", "rank"))
     words = list(PLACES)
     places = [words.index(str(place)) if str(place) in PLACES else -1 for place in files["place"]]
-    named = [not bytes(path).startswith(b"<") for path in files["path"]]
+    named = [not (path.startswith(b"<") or is_stream(path)) for path in map(bytes, files["path"])]
     place = np.where(named, places, -1)[file] if len(file) else file
     counted = (place >= 0) & ~(evidence.of_ranks("bytes_by_other_threads") > 0)[rank]
     time_ns = np.sum([np.asarray(table[f"{kind}_ns"]) for kind in KINDS], axis=0)

@@ -1,5 +1,5 @@
-"""Pipes, FIFOs, and standard streams that are sockets or terminals: no file system makes them
-faster, so that their time is in no share of I/O, but a run can wait there as long as for files.
+"""Pipes, FIFOs, terminals, and standard streams that are sockets: no file system makes them faster,
+so that their time is in no share of I/O, but a run can wait there as long as for files.
 
 | sentence                                     | said when                                        |
 |----------------------------------------------|--------------------------------------------------|
@@ -13,7 +13,7 @@ faster, so that their time is in no share of I/O, but a run can wait there as lo
 
 import numpy as np
 
-from tailrace.names import base_name
+from tailrace.names import base_name, printable
 from tailrace.units import byte_count, count, nanoseconds, percent
 from tailrace.verdict.advice import advice
 from tailrace.verdict.evidence import NOTABLE_LOSS, Evidence, Finding, Kind
@@ -24,7 +24,19 @@ from tailrace.verdict.requests import MANY_EMPTY
 PIPE_BYTES = 65_536
 # A pipe that holds something gives it in microseconds: a read that takes so long waited for it.
 SLOW_READ_NS = 100_000
+# Who writes to one waits for whoever reads it, as at a pipe: of devices, these are streams.
+TERMINALS = (b"/dev/pts/", b"/dev/tty", b"/dev/ptmx")
 DIRECTIONS = {"read": ("reads", "from", "writes"), "write": ("writes", "to", "reads")}
+
+
+def is_stream(path: bytes) -> bool:
+    """By the name of what is on no file system."""
+    return path.startswith((b"<std", b"<pipe>", *TERMINALS))
+
+
+def _name(path: bytes) -> str:
+    """A terminal's last part is a number, which says nothing by itself."""
+    return f"the terminal {printable(path)}" if path.startswith(TERMINALS) else base_name(path)
 
 
 def streams(evidence: Evidence) -> Finding | None:
@@ -47,7 +59,7 @@ def streams(evidence: Evidence) -> Finding | None:
     verb = "takes" if calls == 1 else "take"
     if others_ns[kind][rank]:  # how many of them are the main thread's is not known
         what, facts, verb = noun, nanoseconds(time_ns), "take"
-    text = f"{whose}{what} {preposition} {base_name(paths[table['file'][row]])} "
+    text = f"{whose}{what} {preposition} {_name(paths[table['file'][row]])} "
     text += f"{verb} {percent(share)} of the run"
     slept = slept_ns(evidence)
     fits = kind == "write" and b"pipe" in paths[table["file"][row]] and moved <= PIPE_BYTES
@@ -74,7 +86,7 @@ def _spent_ns(evidence: Evidence) -> dict[tuple[int, str], int]:
     of the rank reads or writes devices is taken off."""
     table, paths = evidence.columns["file_rank"], evidence.columns["files"]["path"]
     elsewhere = np.flatnonzero(evidence.elsewhere)
-    named = [file for file in elsewhere if paths[file].startswith((b"<std", b"<pipe>"))]
+    named = [file for file in elsewhere if is_stream(paths[file])]
     others_ns = {kind: evidence.of_ranks(f"device_{kind}_by_others_ns") for kind in DIRECTIONS}
     return {
         (int(row), kind): int(table[f"{kind}_ns"][row] - others_ns[kind][table["rank"][row]])
