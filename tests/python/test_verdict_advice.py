@@ -62,7 +62,7 @@ def test_large_independent_calls_that_go_on_are_not_sieved():
             [("PMPI_File_open", "/usr/lib/libmpi.so"), ("main", "/home/model")],
             "open fewer files by",
         ),
-        ([("main", "/home/model")], "make these calls less often on this rank"),
+        ([("main", "/home/model")], "make these calls less often there"),
     ],
 )
 def test_opens_of_one_rank_are_not_to_be_merged(path: list[tuple[str, str]], advised: str):

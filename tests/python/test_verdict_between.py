@@ -139,6 +139,62 @@ def test_what_a_flush_hands_over_is_not_called_compressing(function, caller, sai
     assert called == (said == function)
 
 
+WATCHED = {"usage": "0 0 0 0 0"}
+
+
+@pytest.mark.parametrize(
+    ("way", "module", "meta", "work"),
+    [
+        # what nothing is known of: linked statically, or ended before it could say anything
+        ("H5D__chunk_flush_entry", "/m", WATCHED, "compressing or converting"),
+        ("H5D__chunk_flush_entry", "/lib/libhdf5.so.310", {}, "compressing or converting"),
+        # no filter, or one that took 0.2 or 2 of these 3 s
+        ("H5D__write", "/lib/libhdf5.so.310", WATCHED, "converting, or what the library does"),
+        (
+            "H5D__chunk_flush_entry",
+            "/lib/libhdf5.so.310",
+            WATCHED | {"compressed": "200000000 3 9000000 4000000"},
+            "converting, or what the library does",
+        ),
+        (
+            "H5D__chunk_flush_entry",
+            "/lib/libhdf5.so.310",
+            WATCHED | {"compressed": "100000000 3 9 4;2000000000 3 9000000 4000000 32015"},
+            "compressing or converting",
+        ),
+        # attributes of many small numbers, however it is linked
+        ("H5C__flush_single_entry", "/m", {}, "making the file's tables"),
+    ],
+)
+def test_what_no_filter_takes_is_not_called_compressing(way, module, meta, work):
+    """A file of HDF5 that is opened once: what is written is chunks, datasets without filters, or
+    the file's tables."""
+    call = write(50 * MILLISECOND, b"/run/diag.h5", 40 * MB, 1000)
+    columns = ran(call, 3.0, meta=meta)
+    called_from(columns, [(way, module), ("H5Fclose", module), ("dump", "/m"), ("main", "/m")])
+    columns["places"] |= {"again": np.array([999]), "again_ns": np.array([3 * SECOND])}
+    finding = found(columns)
+    assert f"999 writes to diag.h5 ({work}" in finding.finding
+    assert ("compressed" in finding.advice) == work.startswith("compressing")
+    assert ("fewer objects" in finding.advice) != work.startswith("compressing")
+    assert ("conversion" in finding.advice) == ("converting" in work)
+    assert "open the file once" not in finding.advice
+
+
+@pytest.mark.parametrize(("opens", "said"), [(60, True), (10, False)])
+def test_a_file_that_is_opened_again_and_again_is_to_be_kept_open(opens, said):
+    """One of four ranks adds attributes to it each time: no other can do that for its part."""
+    call = write(50 * MILLISECOND, b"/run/diag.h5", 40 * MB, 1000)
+    columns = ran(call, 3.0, ranks=4)
+    frames = [("H5C__flush_single_entry", "/m"), ("H5Fclose", "/m"), ("main", "/m")]
+    called_from(columns, frames)
+    columns["files"] |= {"opens": np.array([opens])}
+    columns["places"] |= {"again": np.array([999]), "again_ns": np.array([3 * SECOND])}
+    finding = found(columns)
+    assert finding.advice.startswith("open the file once and keep it open") == said
+    assert "use fewer objects" in finding.advice and "its part" not in finding.advice
+
+
 def test_lines_that_open_and_close_files_too_are_no_parsing():
     """Of what follows a call from there, 1000 calls are reads: of 1100 that is more than nine
     tenths, of 1200 less; what lies between is what an open takes to begin, too."""

@@ -118,3 +118,31 @@ def test_only_calls_that_the_program_makes_can_have_failed(made: list[str], what
     names = ["MPI_File_close", *made]
     calls = [Interval("mpi", MILLISECOND, name, layer="mpiio") for name in names]
     assert f"40 MPI-IO calls to {what} out.dat failed." in judged(failed, *calls).headline
+
+
+@pytest.mark.parametrize(
+    ("calls", "closes", "failed_closes", "what"),
+    [
+        (20, 20, 0, "preallocate"),
+        (20, 19, 0, "close or preallocate"),  # one stayed open
+        (20, 20, 1, "close or preallocate"),  # the server told of an error
+        (10, 20, 0, "close or preallocate"),  # more failed than were made of the others
+    ],
+)
+def test_files_that_are_closed_below_did_not_fail_to_be(
+    calls: int, closes: int, failed_closes: int, what: str
+):
+    """Of each rank 20 calls failed that neither open nor move, as MPI_File_preallocate without the
+    right to read does; each opens the file 20 times."""
+    failed = write(5 * MILLISECOND, PATH, 4096, failed_mpiio=("others", 20, errno.EACCES))
+    of_mpiio = [
+        Interval("mpi", MILLISECOND, name, calls=times, layer="mpiio")
+        for name, times in (("MPI_File_close", 20), ("MPI_File_preallocate", calls))
+    ]
+    rest = SECOND - 5 * MILLISECOND - 2 * MILLISECOND
+    row = [useful(rest), failed, *of_mpiio]
+    columns = Program([row] * 2, SECOND, SECOND, rest).columns()
+    numbers = {"opens": 40, "closes": 2 * closes, "failed_others": failed_closes}
+    columns["files"] |= {name: np.array([number]) for name, number in numbers.items()}
+    headline = judge(Evidence(columns)).headline
+    assert f"40 MPI-IO calls to {what} out.dat failed (Permission denied)." in headline

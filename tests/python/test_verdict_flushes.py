@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 from tailrace.verdict.evidence import Evidence, Finding
@@ -163,3 +164,55 @@ def test_a_few_flushes_that_netcdf_makes_by_itself_are_not_what_it_is_called_for
     found = next(f for f in judge(Evidence(columns)).findings if f.code == "small_requests")
     assert "40,000 writes of 2.00 kB on average, made by nc_sync" in found.finding, found.finding
     assert found.advice.startswith("call nc_sync less often")
+
+
+BY_MPI = [("fsync", "/lib/libmpi.so"), ("PMPI_File_sync", "/lib/libmpi.so")]
+
+
+@pytest.mark.parametrize(
+    ("way", "opens", "syncs", "advised"),
+    [
+        # netCDF-4 in parallel: nc_close, nc_enddef, one for each step, and an open for each, too
+        (["H5Fflush", "nc4_close_hdf5_file", "nc_close"], 1, 2, "no call of the program's can be"),
+        (["H5Fflush", "NC4__enddef", "nc_enddef"], 1, 2, "no call of the program's can be left"),
+        (["H5Fflush", "NC4__enddef", "nc_enddef"], 1, 60, "define all that a file holds before"),
+        (["H5Fflush", "NC4__enddef", "nc_enddef"], 60, 120, "open the file once and keep it open"),
+        (["H5F__flush", "H5Fclose"], 30, 30, "open the file once and keep it open: the library"),
+        # what the program calls
+        (["H5Fflush", "NC4_sync", "nc_sync"], 1, 60, "call nc_sync of a file that ranks share"),
+        ([], 1, 60, "call nc_sync of a file that ranks share, or fsync, once"),
+    ],
+)
+def test_who_calls_no_nc_sync_is_not_told_to_call_it_less(
+    way: list[str], opens: int, syncs: int, advised: str
+):
+    path, each = b"/run/p4.nc", MILLISECOND // 2
+    calls = [write(10 * MILLISECOND, path, MB, 100)]
+    made = (("open", opens), ("fsync", syncs), ("close", opens))
+    calls += [Interval("io", each * times, name, path, 0, times) for name, times in made]
+    row = [useful(100 * MILLISECOND), *calls]
+    whole = sum(interval.length_ns for interval in row)
+    columns = Program([row] * 2, whole, whole, 100 * MILLISECOND).columns()
+    functions = [(name, "/lib/libnetcdf.so.19") for name in way]
+    called_from(columns, [*BY_MPI, *functions, ("main", "/m")])
+    columns["files"] |= {"sync_ns": np.array([SECOND])}  # more than all else
+    columns["places"] |= {"sync_ns": np.array([SECOND])}
+    finding = next(f for f in judge(Evidence(columns)).findings if f.code == "sync")
+    assert finding.finding.startswith(f"{2 * syncs} fsyncs of ")
+    assert finding.advice.startswith(advised)
+    assert ("nc_sync" in finding.advice) == advised.startswith("call nc_sync")
+
+
+def test_of_many_outputs_fewer_are_synchronised_by_the_library():
+    """Two files, each defined and closed once."""
+    calls = [
+        Interval("io", length, name, b"/run/p4.%d.nc" % number, 0, times)
+        for number in range(2)
+        for name, length, times in (("open", MILLISECOND, 1), ("fsync", SECOND, 2))
+    ]
+    whole = sum(interval.length_ns for interval in calls)
+    columns = Program([calls], whole, whole, 0).columns()
+    called_from(columns, [*BY_MPI, ("nc_close", "/lib/libnetcdf.so.19"), ("main", "/m")])
+    columns["places"] |= {"file": [0, 1], "path": [0, 0]}
+    finding = next(f for f in judge(Evidence(columns)).findings if f.code == "sync")
+    assert finding.advice.startswith("open fewer files: the library itself synchronises a file")

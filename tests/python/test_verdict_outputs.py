@@ -57,3 +57,19 @@ def test_of_stretches_joined_over_pauses_it_is_said_how_much_is_file_calls():
     (found,) = [f for f in judge(Evidence(columns)).findings if f.code == "outputs"]
     assert found.finding == "4 outputs of 20.0 MB, one every 2.18 s; each costs 400 ms"
     assert found.evidence.endswith("; with the pauses between such calls it takes 580 ms")
+
+
+def test_waits_for_a_processor_are_no_outputs_to_spare():
+    """8 outputs of 400 ms, half of which each of the two ranks waits for a processor: every other
+    one costs 0.8 s, where it would be 1.6 s."""
+    row = [useful(1600 * MILLISECOND), write(400 * MILLISECOND, size=19 * MB)] * 8
+    whole = 16 * SECOND
+    for waited, spared in (
+        ({}, "1.60 s"),
+        ({"waited_ns": [(0, 1600 * MILLISECOND, 0)] * 2}, "800 ms"),
+    ):
+        if waited:
+            waited |= {"any_waited_ns": (0, 1600 * MILLISECOND, 0)}
+        run = Program([row, row], whole, whole, whole - 8 * 400 * MILLISECOND, **waited)
+        (found,) = (f for f in judge(Evidence(run.columns())).findings if f.code == "outputs")
+        assert found.gain == f"writing every other one would save at most {spared}"

@@ -81,16 +81,19 @@ def test_who_waits_for_a_file_sleeps_less_than_who_makes_it(slept_s, named):
     ("look_ups", "opens", "others", "named"),
     [
         (400, 1, 100, "looks up 20 files 8,000 times"),
-        (40, 1, 10, ""),
+        (400, 1, 3000, "looks up 20 files 8,000 times"),
+        (10, 1, 100, "looks up 20 files 200 times"),
+        (5, 1, 10, ""),
         (400, 0, 100, ""),
         (400, 100, 100, ""),
-        (400, 1, 3000, ""),
+        (400, 1, 20_000, ""),
     ],
 )
 def test_who_waits_for_a_file_at_each_step_looks_up_several(look_ups, opens, others, named):
-    """20 files, each of which is opened and closed once when it is there. Not where each is looked
-    up as often as a program may that does not wait, where none is ever there, where they are opened
-    about as often, and beside more calls than that."""
+    """20 files, each of which is opened and closed once when it is there; access or stat fails ten
+    times for each where the pause is long. Not where each is looked up as often as a program may
+    that does not wait, where none is ever there, where they are opened about as often, and beside
+    many more calls than that."""
     steps = [
         Interval("io", MILLISECOND // 10, name, b"/run/in.%d" % step, 0, calls)
         for step in range(20)
@@ -103,6 +106,40 @@ def test_who_waits_for_a_file_at_each_step_looks_up_several(look_ups, opens, oth
     (found,) = (finding for finding in verdict.findings if finding.code == "sleep")
     assert ("looks up" in found.finding) == bool(named)
     assert found.finding.endswith(named and f", and it {named}")
+
+
+@pytest.mark.parametrize(
+    ("function", "files", "look_ups", "opens", "writes", "exe"),
+    [
+        ("stat", 300, 3, 1, 0, ""),  # who looks at each of many files before it opens it
+        ("stat", 300, 5, 0, 0, ""),  # who compares times, as a build does
+        ("stat", 4, 100, 1, 100, ""),  # who asks for a log's size before each line
+        ("fstat", 20, 10, 1, 0, ""),  # who asks how much is left before each read
+        ("stat", 20, 10, 1, 0, "/usr/bin/python3.11"),  # who imports
+        ("stat", 2, 20, 1, 0, ""),  # too few to tell
+    ],
+)
+def test_who_sleeps_and_looks_up_files_does_not_always_wait_for_them(
+    function, files, look_ups, opens, writes, exe
+):
+    """A program that sleeps for 0.9 s of 1 s."""
+    folder = b"/usr/lib/python3.11" if exe else b"/run"
+    calls = [
+        Interval("io", MILLISECOND // 100, name, b"%s/%d.x" % (folder, file), 0, times)
+        for file in range(files)
+        for name, times in (("stat", look_ups), ("open", opens), ("close", opens))
+        if times
+    ]
+    for file in range(files if writes else 0):
+        calls.append(write(MILLISECOND, b"%s/%d.x" % (folder, file), 100 * writes, writes))
+    whole = SECOND + sum(interval.length_ns for interval in calls)
+    known = asleep_for(0.9, ranks=1, **({"exe": exe} if exe else {}))
+    columns = Program([[useful(SECOND), *calls]], whole, whole, SECOND, **known).columns()
+    names = columns["functions"]["name"]
+    columns["functions"]["name"] = [function if name == "stat" else name for name in names]
+    findings = judge(Evidence(columns)).findings
+    (found,) = (finding for finding in findings if finding.code == "sleep")
+    assert found.finding.endswith("outside MPI and file calls")
 
 
 @pytest.mark.parametrize("beside", [(), (write(MILLISECOND, b"/run/lock", 600, 100),)])

@@ -148,3 +148,17 @@ def test_a_classic_file_is_not_advised_about_chunks():
     assert classic.startswith("do not fill") and "nc_sync" in classic and "chunk" not in classic
     for module, function in (("/usr/lib/libhdf5.so.103", "hdf5+0x1"), (put[1], "H5FD_sec2_write")):
         assert advised((function, module)).startswith("in netCDF-4 files choose chunks")
+
+
+def test_who_reads_each_value_of_a_classic_file_once_is_told_of_its_records():
+    """A time series of each of 16 variables, one after the other: of each record netCDF reads a
+    block of 9 kB for 800 B, and nothing that the program reads is needed again."""
+    block = read(SECOND, b"/run/rec.nc", 432 * MB, 48_000, reach=(0, 48 * MB))
+    row = [useful(SECOND), block]
+    columns = Program([row], 2 * SECOND, 2 * SECOND, SECOND).columns()
+    get = [("px_get", "/usr/lib/libnetcdf.so.19"), ("nc_get_vara", "/usr/lib/libnetcdf.so.19")]
+    called_from(columns, [*get, ("main", "/home/model")])
+    (found,) = (f for f in judge(Evidence(columns)).findings if f.code == "redundant_reads")
+    assert found.finding == "432 MB are read from 48.0 MB of rec.nc"
+    assert "read all variables of a record before the next record" in found.advice
+    assert "bufrsizehint of nc__open" in found.advice

@@ -4,7 +4,7 @@ import pytest
 
 from tailrace.verdict.evidence import Evidence
 from tailrace.verdict.headline import Verdict, judge
-from tests.python.columns import MILLISECOND, Program, mpi, useful, write
+from tests.python.columns import MILLISECOND, Interval, Program, mpi, useful, write
 
 RUN = 1000 * MILLISECOND
 
@@ -50,3 +50,70 @@ def test_it_is_not_said_that_io_does_not_hold_the_run_back(asks: int, said: str)
 def test_nothing_is_said_of_who_computes_or_of_a_wait_that_is_known(change: dict):
     verdict = judged(**({"ran_ms": 50, "written_ms": 600, "ideal_ms": 995} | change))
     assert not [each for each in verdict.findings if each.code == "sleeps_beside_files"]
+
+
+LARGE = write(600 * MILLISECOND, b"/data/h.bin", 600_000_000, 60)
+
+
+def beside(
+    function: str, calls: int, overlapped_ms: int = 0, own: Interval = LARGE
+) -> tuple[str, str]:
+    """Rank 0 sleeps for 0.9 s, rank 1 writes 600 MB in 0.6 s, or makes calls of its `own`, and two
+    others make such calls on a log for 0.5 s each. What is said of rank 1, and what is advised. Its
+    other threads are in file calls for `overlapped_ms`."""
+    end = mpi(100 * MILLISECOND)
+    log = Interval("io", 500 * MILLISECOND, function, b"/data/log", 0, calls)
+    rows = [
+        [useful(900 * MILLISECOND), end],
+        [own, useful(300 * MILLISECOND), end],
+        *[[log, useful(400 * MILLISECOND), end]] * 2,
+    ]
+    run = Program(rows, RUN, RUN, 995 * MILLISECOND, waited_ns=[(0, 0, 0)] * 4)
+    run.overlapped_io_ns = [0, overlapped_ms * MILLISECOND, 0, 0]
+    ran = ",".join(str(ms * MILLISECOND) for ms in (50, 300, 400, 400))
+    run.meta = {"usage": "0 0 0 0 0", "ran_ns": ran}
+    found = judge(Evidence(run.columns())).findings
+    (caution,) = [each for each in found if each.code == "sleeps_beside_files"]
+    return caution.finding.partition(", and ")[2], caution.advice
+
+
+@pytest.mark.parametrize(("function", "calls"), [("fsync", 5000), ("open", 5000), ("rename", 5000)])
+def test_why_a_rank_is_in_file_calls_is_told_of_its_own(function: str, calls: int):
+    """The others make far more calls, which are no reason for rank 1's time."""
+    said, advised = beside(function, calls)
+    assert said.startswith(
+        "rank 1 spends 60.0 % of it in file calls (writing h.bin at 1.00 GB/s): whether"
+    )
+    assert "synchronise" not in advised and "keep open" not in advised
+
+
+def test_why_a_rank_is_in_file_calls_is_not_known_of_its_other_threads():
+    """A tenth of its time in file calls is theirs: the tables of files hold both."""
+    said, advised = beside("fsync", 5000, overlapped_ms=70)
+    assert said.startswith("rank 1 spends 60.0 % of it in file calls: whether rank 0 waits for")
+    assert "if it waits for these calls" not in advised
+    assert "(writing h.bin" in beside("fsync", 5000, overlapped_ms=20)[0]
+
+
+def test_ranks_that_lock_one_file_wait_for_each_other():
+    """Though only rank 1's calls are told. Where the others lock nothing, another process does."""
+    own = Interval("io", 600 * MILLISECOND, "fcntl", b"/data/log", 0, 300)
+    said, advised = beside("fcntl", 100, own=own)
+    assert "(300 lock calls of 2.00 ms each take 100 % of the I/O time)" in said
+    assert "no other rank takes one" not in advised
+    assert "no other rank takes one" in beside("fsync", 100, own=own)[1]
+
+
+def test_what_a_rank_does_as_all_do_has_its_words():
+    """Rank 1 synchronises, too: 300 times for 0.6 s, by the one function that is called."""
+    end, log = mpi(100 * MILLISECOND), b"/data/log"
+    syncs = [
+        Interval("io", ms * MILLISECOND, "fsync", log, 0, n) for ms, n in ((600, 300), (500, 9))
+    ]
+    rows = [[useful(900 * MILLISECOND), end]]
+    rows += [[sync, useful(900 * MILLISECOND - sync.length_ns), end] for sync in syncs]
+    run = Program(rows, RUN, RUN, 995 * MILLISECOND, waited_ns=[(0, 0, 0)] * 3)
+    ran = ",".join(str(ms * MILLISECOND) for ms in (50, 300, 400))
+    run.meta = {"usage": "0 0 0 0 0", "ran_ns": ran}
+    headline = judge(Evidence(run.columns())).headline
+    assert "(300 fsyncs of 2.00 ms each take 100 % of the I/O time)" in headline

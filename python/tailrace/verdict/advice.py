@@ -1,6 +1,7 @@
 """What to change, for each kind of finding, in the terms of the library that the program uses."""
 
 from tailrace.verdict.advice_libraries import (
+    CHUNKS_OF_NETCDF,
     FLUSH_HDF5,
     FLUSH_NETCDF,
     LOCKED_BY,
@@ -12,6 +13,7 @@ from tailrace.verdict.advice_libraries import (
     OF_WAITING_REQUESTS,
     SIEVE_OF_HDF5,
     SYNCHRONISED_BY,
+    SYNCHRONISED_BY_LIBRARY,
 )
 from tailrace.verdict.advice_names import METADATA, SERIAL_METADATA
 from tailrace.verdict.advice_open_mpi import ADVICE_OPEN_MPI
@@ -115,8 +117,8 @@ ADVICE: dict[str, dict[str, str]] = {
         "collective": _EQUAL_PARTS,
     },
     "uneven_calls": {
-        "": "merge this rank's calls into larger ones, as the others do",
-        "names": "make these calls less often on this rank, or let each rank make its part of them",
+        "": "merge these calls into larger ones, as the others do",
+        "names": "make these calls less often there, or let each rank make its part of them",
         "mpiio": "open fewer files by MPI-IO, and keep them open: one rank makes a file before the "
         "others open it",
     },
@@ -162,6 +164,7 @@ ADVICE: dict[str, dict[str, str]] = {
     "sync": {
         "": "synchronise once per output, after its last write, or not at all",
         **SYNCHRONISED_BY,
+        **SYNCHRONISED_BY_LIBRARY,
         "once": "write less often, or do without it where the data could be computed again: a file "
         "is synchronised only once each time that it is opened",
         "each open": "open the file once and keep it open, and synchronise it after several "
@@ -285,9 +288,7 @@ ADVICE: dict[str, dict[str, str]] = {
         "sieve of hdf5": SIEVE_OF_HDF5,
         "chunks of hdf5": "choose chunks that match what is read at once, or enlarge the chunk "
         "cache: H5Pset_chunk_cache, in h5py rdcc_nbytes",
-        "chunks of netcdf": "in netCDF-4 files choose chunks that match what is read at once, or "
-        "enlarge the cache: nc_set_chunk_cache, in Python set_var_chunk_cache; of classic files "
-        "keep in memory what is needed again",
+        "chunks of netcdf": CHUNKS_OF_NETCDF,
         "moved by netcdf": _MOVED_BY_NETCDF,
     },
     "redundant_writes": {

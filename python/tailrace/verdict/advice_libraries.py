@@ -49,12 +49,38 @@ SIEVE_OF_HDF5 = (
     "small as a piece (H5Pset_sieve_buf_size), which spares less"
 )
 
+# Of a classic file netCDF reads a block of two pages around each piece that does not follow the
+# last one, most of which is records of other variables: 432 MB for 48 MB, 88 with a hint of 1024,
+# and 48 in the order of the file.
+CHUNKS_OF_NETCDF = (
+    "in netCDF-4 files choose chunks that match what is read at once, or enlarge the cache: "
+    "nc_set_chunk_cache, in Python set_var_chunk_cache; of classic files, of which netCDF reads a "
+    "block around each piece, read all variables of a record before the next record, or make the "
+    "block as small as a piece (bufrsizehint of nc__open, in Fortran bufrsize of nf90_open); or "
+    "keep in memory what is needed again"
+)
+
 # Which functions synchronise a file that ranks share, if the program itself does not.
 _ONCE = "once per output, after its last write, or not at all: each synchronises the file"
 SYNCHRONISED_BY = {
     "hdf5": f"call H5Fflush of a file that ranks share, or fsync, {_ONCE}",
     "netcdf": f"call nc_sync of a file that ranks share, or fsync, {_ONCE}",
     "pnetcdf": f"call ncmpi_sync {_ONCE}",
+}
+
+# What they do without being told to.
+_AS_CLOSED = (
+    "the library itself synchronises a file where it is closed, and netCDF where definitions end "
+    "(nc_enddef), too"
+)
+SYNCHRONISED_BY_LIBRARY = {
+    "by library": f"open fewer files: {_AS_CLOSED}",
+    "by library, again": f"open the file once and keep it open: {_AS_CLOSED}",
+    "by library, definitions": "define all that a file holds before the first nc_enddef: each time "
+    "that definitions end netCDF synchronises the file, and once more where it is closed",
+    "by library, once": "no call of the program's can be left out: the library itself synchronises "
+    "the file once where it is closed, and netCDF once where definitions end (nc_enddef); the "
+    "longer the run, the smaller its part",
 }
 
 # Which libraries lock, if the program itself does not.
@@ -69,15 +95,28 @@ LOCKED_BY = {
 }
 
 # What is done to numbers on their way to these files, and back.
+_OWN_TYPE = "keep numbers in memory in the file's own type, which needs no conversion"
 _QUICKER_HDF5 = (
     "where it is compressed, do so by a lower level (H5Pset_deflate, in h5py compression_opts), by "
-    "a quicker filter (lzf), or not at all; keep numbers in memory in the file's own type, which "
-    "needs no conversion"
+    f"a quicker filter (lzf), or not at all; {_OWN_TYPE}"
 )
 _QUICKER_NETCDF = (
     "where it is compressed, do so by a lower level (nc_def_var_deflate, in Python complevel), or "
-    "not at all; keep numbers in memory in the file's own type, which needs no conversion"
+    f"not at all; {_OWN_TYPE}"
 )
+_FEWER_OBJECTS = {
+    "hdf5": "use fewer objects: one dataset instead of many attributes or small datasets, and more "
+    "in each call",
+    "netcdf": "use fewer objects: one variable instead of many attributes or small variables, and "
+    "more in each call",
+}
+# Of what no filter is the reason.
+_UNFILTERED = {
+    f"{moves} {library}, {what}": f"{typed}{fewer}; or {less}"
+    for moves, less in (("write", "write fewer values"), ("read", "read once and keep it"))
+    for library, fewer in _FEWER_OBJECTS.items()
+    for what, typed in (("tables", ""), ("unfiltered", f"{_OWN_TYPE}; "))
+}
 
 _TRANSACTIONS = "put many changes into one transaction (BEGIN … COMMIT)"
 _JOURNAL = (
@@ -165,6 +204,9 @@ OF_CALLS_BETWEEN = {
     "read hdf5": f"{_QUICKER_HDF5}; or read once and keep it",
     "write netcdf": f"{_QUICKER_NETCDF}; or write fewer values",
     "read netcdf": f"{_QUICKER_NETCDF}; or read once and keep it",
+    **_UNFILTERED,
+    "reopened": "open the file once and keep it open: each time the library reads its tables and "
+    "writes them again",
 }
 # By what a rank does alone that computes longer than the others; "binary" and "reopened" with files
 # of a library that keeps binary numbers, and its own tables of where they lie.

@@ -15,6 +15,11 @@ in which a step may have been computed.
 | … (compressing, …), (decompressing, …)    | the same, and all files are packed, by their names  |
 | … (pickling, …), (unpickling, …)          | the same of files of Python's objects, by their names|
 | … (compressing or converting, …)          | the same of files of HDF5 and netCDF                |
+| … (making the file's tables, …), (looking | the same, from HDF5's cache of a file's tables      |
+| through the file's tables, …)             |                                                     |
+| … (converting, or what the library does   | the same, and a shared HDF5 was watched, in whose   |
+| for its tables, …)                        | filters hardly any time was spent                   |
+| → open the file once and keep it open     | it is opened REOPENED times                         |
 | … (H5Fflush, …), (H5Dflush, …), (nc_sync, | most of these writes are made by that function      |
 | …)                                        |                                                     |
 | … (what SQLite does to find and fill its  | the same of SQLite's databases                      |
@@ -30,6 +35,7 @@ in which a step may have been computed.
 """
 
 import math
+import re
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -38,10 +44,10 @@ import numpy as np
 from tailrace.names import base_name
 from tailrace.units import count, nanoseconds, percent, rate, to_seconds
 from tailrace.verdict.advice import advice
-from tailrace.verdict.by_path import through_library
+from tailrace.verdict.by_path import through, through_library
 from tailrace.verdict.cause import ONE_FILE_SHARE
 from tailrace.verdict.evidence import NOTABLE_LOSS, Evidence, Finding, Kind
-from tailrace.verdict.flushes import STREAMS, made_by
+from tailrace.verdict.flushes import REOPENED, STREAMS, made_by
 from tailrace.verdict.libraries import content_of
 from tailrace.verdict.modules import are_modules
 from tailrace.verdict.places import Places
@@ -68,6 +74,13 @@ FORMATTED_BYTES_PER_S = 8_000_000
 PACKED_BYTES_PER_S = 200_000
 # More often for each open of a file than by its end, and by what looks at it first.
 BROKEN = 3
+# Of which files' bytes filters may be; what each process says of them; and what share is too little
+# to be what lies between calls.
+FILTERED = ("hdf5", "netcdf")
+FILTERS = ("compressed", "decompressed")
+HARDLY = 0.1
+# HDF5's cache of what it keeps in a file besides the chunks and bytes of datasets.
+TABLES = re.compile("H5(C|AC)_")
 # Who is there so many times as long as the mean is named.
 UNEVEN = 1.2
 NAMES = ("again", "again_ns")
@@ -80,6 +93,10 @@ WORK = {
     "hdf5": {"read": "decompressing or converting", "write": "compressing or converting"},
 }
 WORK["netcdf"] = WORK["hdf5"]
+_CONVERTING = dict.fromkeys(MOVING_KINDS, "converting, or what the library does for its tables")
+WORK |= dict.fromkeys(("hdf5, unfiltered", "netcdf, unfiltered"), _CONVERTING)
+_TABLES = {"read": "looking through the file's tables", "write": "making the file's tables"}
+WORK |= dict.fromkeys(("hdf5, tables", "netcdf, tables"), _TABLES)
 # What comes more quickly than text is made, or read, value by value is copied from buffer to buffer
 # (16 bytes each by std::ostream::write: 0.86 GB/s on a slow machine).
 COPIED_BYTES_PER_S = 300_000_000
@@ -117,18 +134,22 @@ def between_calls(evidence: Evidence) -> Finding | None:
     found, files, ranks, time_ns = told
     share = evidence.share(time_ns)
     content = _content(evidence, files) or _made_of(evidence, found, files)
+    content += _without_filters(evidence, found, content)
     work, advised = WORK[content][found.kind], f"{found.kind} {content}".rstrip()
     if flush := _flush(evidence, found):
         work, advised = flush, STREAMS[flush][0]
     paths = evidence.columns["files"]["path"]
     name = base_name(paths[files[0]]) if len(files) == 1 else count(len(files), "file")
     few = len(ranks) < evidence.ranks
+    parted = few and not content.endswith(", tables")  # a file has them once
     who = f" on {named_ranks(evidence, ranks)}" if few else evidence.without_waits(share)
     speed = rate(_bytes(evidence, found) / to_seconds(found.time_ns))
     each = " a rank" if len(ranks) > 1 else ""
     words, longest_ns = advice(Kind.BETWEEN_CALLS, advised), time_ns
     if advised == "read" and (again := _again(evidence, files)):
         words = again + advice(Kind.BETWEEN_CALLS, "read again")
+    if content.partition(",")[0] in FILTERED and _is_reopened(evidence, files) and not flush:
+        words = f"{advice(Kind.BETWEEN_CALLS, 'reopened')}; {words}"
     if (most := _most_on(evidence, time_ns)) is not None:
         longest_ns = float(between_calls_ns(evidence)[most])
         who += f", on rank {most} {percent(evidence.share(longest_ns))}"
@@ -142,7 +163,7 @@ def between_calls(evidence: Evidence) -> Finding | None:
         share,
         f"without this time the run would be up to {nanoseconds(int(longest_ns))} shorter",
         to_seconds(longest_ns),
-        f"{words}; or let every rank do that for its part" if few else words,
+        f"{words}; or let every rank do that for its part" if parted else words,
         file=evidence.path_of(files[0]) if len(files) == 1 else "",
         ranks=tuple(ranks) if few else (),
         place=found.place,
@@ -215,6 +236,31 @@ def _content(evidence: Evidence, files: list[int]) -> str:
     kinds = {content_of(paths[file]) or evidence.library_in(file) for file in files} or {""}
     content = kinds.pop()
     return content if not kinds and content in WORK else ""
+
+
+def _without_filters(evidence: Evidence, found: Between, content: str) -> str:
+    """`, tables` where HDF5's cache of the file's tables makes these calls, and no chunk is moved;
+    `, unfiltered` of a shared HDF5, whose filters are measured (compression.py), if hardly any of
+    what lies between them was spent there."""
+    meta, rows = evidence.columns["meta"], np.asarray(found.rows)
+    if content not in FILTERED:
+        return ""
+    places = Places(evidence.columns)
+    paths = np.asarray(places.table["path"])[rows]
+    spent_ns = np.asarray(places.table["again_ns"])[paths]
+    of_tables = through(places, TABLES)[rows]
+    if spent_ns[of_tables].sum() >= ONE_FILE_SHARE * spent_ns.sum():
+        return ", tables"
+    told = (told for key in FILTERS for told in re.split("[,;]", meta.get(key, "")) if told)
+    filtered_ns = sum(int(each.split(" ")[0]) for each in told)
+    watched = "usage" in meta and through_library(places, "libhdf5")[rows].all()
+    return ", unfiltered" if watched and filtered_ns < HARDLY * found.time_ns else ""
+
+
+def _is_reopened(evidence: Evidence, files: list[int]) -> bool:
+    """Whether each user opens each of the files again and again."""
+    opens, ranks = (np.asarray(evidence.files[name])[files] for name in ("opens", "ranks"))
+    return bool((opens >= REOPENED * np.maximum(ranks, 1)).all())
 
 
 def _made_of(evidence: Evidence, found: Between, files: list[int]) -> str:

@@ -61,12 +61,37 @@ def dominant(evidence: Evidence, kind: str, holds: np.ndarray) -> np.ndarray | N
 def opened_otherwise(evidence: Evidence, kind: str, ranks: np.ndarray) -> str:
     """How these ranks opened what they read or write, where that makes each request wait for the
     device and the others' do not."""
-    if kind not in MOVING_KINDS:
+    own, others = _moved(evidence, kind, ranks)
+    if own & others:
+        return ""  # flags are known of files, and not of ranks
+    how = _opened(evidence, kind, own)
+    return "" if how == evidence.opened(others) else how
+
+
+def opened_by_some(evidence: Evidence, kind: str, ranks: np.ndarray) -> str:
+    """`in.dat is opened with O_DIRECT: by which of the ranks is not known`, of what these and the
+    others both read or write."""
+    own, others = _moved(evidence, kind, ranks)
+    both = own & others
+    if not (how := _opened(evidence, kind, both)):
         return ""
+    name = where_of(evidence, np.asarray(sorted(both)))
+    verb = "is" if len(both) == 1 else "are"
+    return f"{name} {verb} opened with {OPENED_WITH[how]}: by which of the ranks is not known"
+
+
+def _opened(evidence: Evidence, kind: str, files: set[int]) -> str:
+    how = evidence.opened(files)
+    in_memory = kind == "read" and how == "synchronous"  # only writes wait then
+    return "" if in_memory else how
+
+
+def _moved(evidence: Evidence, kind: str, ranks: np.ndarray) -> tuple[set[int], set[int]]:
+    """The files that these ranks read or write by such calls, and those that the others do."""
+    if kind not in MOVING_KINDS:
+        return set(), set()
     table = evidence.file_rank
     moving = np.asarray(table[KINDS[kind][0]]) > 0
     own = np.isin(np.asarray(table["rank"]), ranks)
-    files = [np.asarray(table["file"])[moving & rows].tolist() for rows in (own, ~own)]
-    how, others = map(evidence.opened, files)
-    in_memory = kind == "read" and how == "synchronous"  # only writes wait then
-    return "" if how == others or in_memory else how
+    files = np.asarray(table["file"])
+    return set(files[moving & own].tolist()), set(files[moving & ~own].tolist())

@@ -37,6 +37,7 @@ from tailrace.verdict.off_path import (
 from tailrace.verdict.sleepers import sleeps_beside_files
 from tailrace.verdict.slow_file import tells_a_rate
 from tailrace.verdict.streams import slept_in_streams
+from tailrace.verdict.whose_calls import are_of_others, why_of_rank
 from tailrace.verdict.why import NOTABLE_SHARE, what_takes_longest
 
 # A share of the run that other threads spend in MPI, or in file calls, and is worth a word.
@@ -246,9 +247,9 @@ def _files_meanwhile(evidence: Evidence) -> tuple[str, str]:
     holds_back = evidence.is_notable(evidence.io_share, NOTABLE_SHARE)
     if share < NOTABLE_LOSS or holds_back or of_others_mostly(evidence):
         return "", ""
-    what, advised = what_takes_longest(evidence)
-    said = f", and file calls take {percent(share)} of rank {rank}'s time ({what})"
-    return said, f"{advised}; "
+    what, advised = why_of_rank(evidence, rank)
+    why, about_it = (f" ({what})", f"{advised}; ") if what else ("", "")
+    return f", and file calls take {percent(share)} of rank {rank}'s time{why}", about_it
 
 
 def io_of_others(evidence: Evidence) -> Finding | None:
@@ -272,7 +273,7 @@ def io_of_others(evidence: Evidence) -> Finding | None:
     cause, advised = "", advice(Kind.OVERLAPPED_IO)
     what, about_it = what_takes_longest(evidence) if of_others_mostly(evidence) else ("", "")
     if what:
-        if waited and not tells_a_rate(what):
+        if waited and not tells_a_rate(what) and are_of_others(evidence):
             cause, advised = f" ({what})", f"{about_it}; {advised}"
         facts = f"{what}, all threads taken together; {facts}"
     return Finding(

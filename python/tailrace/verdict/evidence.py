@@ -114,7 +114,7 @@ class Finding(NamedTuple):
     `share_of_runtime` orders findings; shares of different findings overlap where one explains
     another. `gain` says what removing the cause would buy at most, `gain_s` how much of the run
     time, in seconds (0 where unknown), `advice` what to change; `prediction` is the run with that
-    changed, where it could be taken again. `file`, `ranks`, `functions` and
+    changed, where it could be taken again. `file`, `ranks`, `kinds` (of KINDS), `functions` and
     `place` (from where in the program) say what it is about; they are empty where that is the whole
     run, or not known.
     """
@@ -131,6 +131,7 @@ class Finding(NamedTuple):
     functions: tuple[str, ...] = ()
     place: str = ""
     prediction: Prediction | None = None
+    kinds: tuple[str, ...] = ()
 
 
 class RankUse(NamedTuple):

@@ -12,6 +12,10 @@ MPI-IO that failed by themselves: unlike MPI's other calls they return, and the 
 |                                       |                              | all the same            |
 | n MPI-IO writes to F failed (…)       | the same, and no call below  |                         |
 |                                       | it is said to have failed    |                         |
+| n MPI-IO calls to close or preallocate| what the program calls of    | to close, where F was   |
+| F failed (…)                          | those that neither open nor  | closed below as often as|
+|                                       | move                         | it was opened, and one  |
+|                                       |                              | of the others may have  |
 """
 
 import errno
@@ -48,9 +52,10 @@ OF_MPIIO = {
     4100: "MPI_ERR_ARG: an argument is wrong",
 }
 NO_ERRNO = 4096
+CLOSE = "close"
 # Calls of MPI-IO that neither open nor move: what is to be done to a file.
 OTHERS = {
-    "MPI_File_close": "close",
+    "MPI_File_close": CLOSE,
     "MPI_File_sync": "synchronise",
     "MPI_File_set_size": "set the size of",
     "MPI_File_preallocate": "preallocate",
@@ -107,15 +112,29 @@ def _told_of_mpiio(
         return f"MPI_File_open of {where}{whose}"
     if writes:
         return f"{count(writes, 'MPI-IO write')} to {where}"
-    return f"{count(others, 'MPI-IO call')} to {_what_may_fail(evidence)} {where}"
+    return f"{count(others, 'MPI-IO call')} to {_what_may_fail(evidence, rows, others)} {where}"
 
 
-def _what_may_fail(evidence: Evidence) -> str:
-    """Of calls that are counted together, what the program calls."""
+def _what_may_fail(evidence: Evidence, rows: np.ndarray, failed: int) -> str:
+    """Of calls that are counted together, what the program calls; closing only where more failed
+    than were made of the others, or a file stayed open below."""
     functions = evidence.columns["functions"]
-    made = [verb for name, verb in OTHERS.items() if calls_of_functions(functions, [name])]
+    calls = {verb: calls_of_functions(functions, [name]) for name, verb in OTHERS.items()}
+    made = {verb: number for verb, number in calls.items() if number}
+    if failed <= sum(made.values()) - made.get(CLOSE, 0) and _are_closed(evidence, rows):
+        made.pop(CLOSE, None)
     *first, last = made or OTHERS.values()
     return f"{', '.join(first)} or {last}" if first else last
+
+
+def _are_closed(evidence: Evidence, rows: np.ndarray) -> bool:
+    """Whether each of these files was closed as often as it was opened, and no call failed that
+    synchronises or closes it: then MPI-IO did what it was to do to close them."""
+    opens, closes, failed = (
+        np.asarray(evidence.columns["files"][name])[rows]
+        for name in ("opens", "closes", "failed_others")
+    )
+    return bool(((closes >= opens) & (closes > 0) & (failed == 0)).all())
 
 
 def _reason(errors: np.ndarray) -> str:

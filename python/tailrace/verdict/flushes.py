@@ -36,6 +36,13 @@ LIBRARIES = ("flush of netcdf", "flush of hdf5")
 OF_LIBRARIES = tuple(by for by, (advised, _) in STREAMS.items() if advised in LIBRARIES)
 
 
+CLOSING_HDF5 = re.compile(r"H5Fclose$")
+# By netCDF: where definitions end, and where the file is closed.
+SYNCS_OF_AN_OPEN = 2
+# Who opens a file so often could have kept it open.
+REOPENED = 20
+
+
 class Flushes(NamedTuple):
     calls: int
     time_ns: int
@@ -82,6 +89,26 @@ def through_flush(places: Places, by: str) -> np.ndarray:
     if advised == "flush of hdf5":
         rows &= ~(through_library(places, "libnetcdf") | through(places, OF_NETCDF))
     return rows
+
+
+def synchronised_by_library(evidence: Evidence, files: np.ndarray) -> str:
+    """Which advice is for the synchronisations of these files, where most of the time in them is in
+    those that a library makes by itself, as it closes a file or ends its definitions; else
+    empty."""
+    places = Places(evidence.columns)
+    spent_ns = np.where(places.files >= 0, places.time_ns(("sync",)), 0)
+    itself = np.isin(places.files, files)
+    if not itself.any():
+        return ""
+    itself &= through(places, ENDING_DEFINITIONS) | through(places, CLOSING_HDF5)
+    if 2 * int(spent_ns[itself].sum()) <= evidence.use.time_ns("sync"):
+        return ""
+    table = evidence.files
+    opens, ranks, syncs = (np.asarray(table[name])[files] for name in ("opens", "ranks", "syncs"))
+    if (opens >= REOPENED * ranks).all():
+        return "by library, again"
+    often = syncs.sum() > SYNCS_OF_AN_OPEN * opens.sum()
+    return "by library, definitions" if often else "by library" + ", once" * (len(files) == 1)
 
 
 def made_by(evidence: Evidence, rows: np.ndarray) -> str:

@@ -3,11 +3,11 @@ what would spare them."""
 
 import numpy as np
 
-from tailrace.units import count
+from tailrace.units import count, nanoseconds
 from tailrace.verdict.by_path import made_by_mpiio
 from tailrace.verdict.cause import CAUSE_SHARE, Cause, part_of_io, where_of
 from tailrace.verdict.evidence import Evidence, Kind
-from tailrace.verdict.requests import METADATA_KINDS, calls_of, sum_use
+from tailrace.verdict.requests import METADATA_KINDS, OTHERS, calls_of, sum_use, sums_of
 
 MANY_FILES = 100
 # A name that is looked up no more often than this is not waited for.
@@ -20,8 +20,9 @@ LOOKS_OF_A_USE = 6
 MANY_POLLED = 20
 # Where no more opens than this share are followed by a close or another call, the others failed.
 CLOSED = 0.1
-# Each of them is made of what was opened.
-_SIGNS_OF_AN_OPEN = ("closes", "reads", "writes", "syncs", "locks", "truncates")
+# Each of them is made of what was opened, or is there: others are listings, mappings, removals.
+_SIGNS_OF_AN_OPEN = ("closes", "reads", "writes", "syncs", "locks", "truncates", "others")
+MAPPINGS = frozenset({"mmap", "mmap64"})
 
 
 def look_ups(evidence: Evidence, facts: str) -> Cause:
@@ -42,15 +43,18 @@ def look_ups(evidence: Evidence, facts: str) -> Cause:
 
 def opens_in_vain(evidence: Evidence, rows: np.ndarray, facts: str) -> Cause | None:
     """Opens that fail, if those of such files among `rows` take long: of what is not there; or not
-    yet, or is there still, as a lock file (O_EXCL) that another holds. Why each of them failed is
-    not recorded."""
+    yet, or is there still, as a lock file (O_EXCL) that another holds. Whether each of them failed,
+    and why, is not recorded: who opens files to map them, or to list or remove a directory, seldom
+    closes them by a call that is."""
     files = evidence.files
     opens = np.asarray(files["opens"])[rows]
     opened = np.maximum.reduce([np.asarray(files[name])[rows] for name in _SIGNS_OF_AN_OPEN])
     failed = opened < CLOSED * opens
     use = sum_use(files, rows[failed])
-    if use.time_ns(*METADATA_KINDS) < CAUSE_SHARE * max(evidence.use.time_ns(*METADATA_KINDS), 1):
-        return None
+    enough = CAUSE_SHARE * max(evidence.use.time_ns(*METADATA_KINDS), 1)
+    searching, most = use.time_ns("open", "look_up"), max(METADATA_KINDS, key=use.time_ns)
+    if searching < enough or most != "open":
+        return _removed(evidence, rows, facts) or _mapped(evidence, rows, facts)
     awaited = failed & (opened > 0) & (opens - opened >= MANY_POLLS)
     of_awaited = sum_use(files, rows[awaited])
     how, advised = "hardly any of them closed again", "absent"
@@ -58,9 +62,42 @@ def opens_in_vain(evidence: Evidence, rows: np.ndarray, facts: str) -> Cause | N
         failed, use, how, advised = awaited, of_awaited, "nearly all of them in vain", "awaited"
     tried = rows[failed]
     names = where_of(evidence, tried) if len(tried) == 1 else count(len(tried), "name")
-    part = part_of_io(evidence, use.time_ns(*METADATA_KINDS))
-    text = f"{use.calls('open'):,} opens of {names}, {how}, {part}"
-    return Cause(Kind.LOOK_UPS, text, facts, advised=advised)
+    text = f"{use.calls('open'):,} opens of {names}, {how}"
+    return Cause(
+        Kind.LOOK_UPS,
+        f"{text}, {part_of_io(evidence, use.time_ns('open'))}",
+        f"{facts}; an open that nothing follows is taken to have failed",
+        advised=advised,
+    )
+
+
+def _removed(evidence: Evidence, rows: np.ndarray, facts: str) -> Cause | None:
+    """What is opened only to be removed, as directories are that are removed with all that is in
+    them: where most of the time is in removals, these are named."""
+    use, functions = sum_use(evidence.files, rows), evidence.columns["functions"]
+    calls, time_ns = sums_of(functions, OTHERS["removal"])
+    whole = evidence.use.time_ns(*METADATA_KINDS)
+    if min(time_ns, use.time_ns("other")) < CAUSE_SHARE * max(whole, 1):
+        return None
+    each = f"{count(calls, 'removal')} of {nanoseconds(time_ns // calls)}"
+    text = f"{each}{' each' if calls > 1 else ''} {part_of_io(evidence, time_ns, calls)}"
+    return Cause(Kind.METADATA, text, facts, advised="other")
+
+
+def _mapped(evidence: Evidence, rows: np.ndarray, facts: str) -> Cause | None:
+    """Many files that are opened to be mapped into memory, and never closed or all at once: bytes
+    are read there by no call."""
+    files, functions = evidence.files, evidence.columns["functions"]
+    moved = np.asarray(files["bytes_read"]) + np.asarray(files["bytes_written"])
+    rows = rows[(moved[rows] == 0) & (np.asarray(files["others"])[rows] > 0)]
+    use = sum_use(files, rows)
+    mappings, _ = sums_of(functions, MAPPINGS)
+    spent = use.time_ns(*METADATA_KINDS)
+    enough = CAUSE_SHARE * max(evidence.use.time_ns(*METADATA_KINDS), 1)
+    if len(rows) < MANY_FILES or mappings < CAUSE_SHARE * use.calls("other") or spent < enough:
+        return None
+    text = f"{len(rows):,} files that are mapped into memory: their opens, mappings and the like"
+    return Cause(Kind.METADATA, f"{text} {part_of_io(evidence, spent)}", facts)
 
 
 def are_of_each_file(evidence: Evidence) -> bool:

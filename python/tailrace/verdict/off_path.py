@@ -42,6 +42,9 @@ NOTABLE_WAIT = 0.05
 MANY_FAULTS = 10_000
 # What ran before the recorded program and moved little is worth a word from so long on.
 NOTABLE_EARLIER_NS = 1_000_000_000
+# The engine keeps 1,000 notes of a thread, of which a mapping that may be written makes two, and
+# other notes are among them: of so many mapped files there may be more.
+MAPPED_PERHAPS_MORE = 400
 WAYS = {"io_uring": "io_uring", "native_aio": "io_submit"}
 
 
@@ -229,7 +232,8 @@ def ways(evidence: Evidence) -> list[str]:
     if mapped == 1 and path:
         found.append(f"a mapping of {base_name(path)}")
     elif mapped:
-        found.append(count(mapped, "mapped file"))
+        at_least = "at least " if mapped >= MAPPED_PERHAPS_MORE else ""
+        found.append(f"{at_least}{count(mapped, 'mapped file')}")
     return found
 
 
@@ -287,11 +291,14 @@ def moved_by_processes(evidence: Evidence) -> bool:
 
 
 def who_else(evidence: Evidence) -> str:
-    """Whose calls beside the main threads' are recorded: those who move most of the bytes; of calls
-    that move none it is not known, where processes are recorded, too."""
-    if moved_by_processes(evidence):
-        return "other processes of the program"
-    either = not moved_by_others(evidence) and evidence.columns["meta"].get("processes") == "all"
+    """Whose calls beside the main threads' are recorded: those who move bytes, and both where both
+    do, since whose the time in these calls is is not known. Of calls that move none that is not
+    known, either, where processes are recorded, too."""
+    threads = evidence.of_ranks("bytes_by_other_threads").any()
+    if evidence.of_ranks("bytes_by_other_processes").any():
+        others = "threads and processes" if threads else "processes"
+        return f"other {others} of the program"
+    either = not threads and evidence.columns["meta"].get("processes") == "all"
     return "other processes or threads of the program" if either else "other threads"
 
 

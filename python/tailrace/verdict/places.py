@@ -14,7 +14,7 @@ import numpy as np
 from tailrace.names import base_name, elided, printable
 from tailrace.units import to_seconds
 from tailrace.verdict.evidence import Evidence, Finding, Kind
-from tailrace.verdict.requests import KINDS
+from tailrace.verdict.requests import KINDS, MOVING_KINDS
 
 # A place is named where at least this share of the time in question is spent in calls from there.
 NAMED_PLACE_SHARE = 0.5
@@ -61,11 +61,9 @@ C_LIBRARY = ("libc.so", "libc-", "libpthread", "ld-linux")
 
 DATA = ("read", "write")
 NAMES = ("open", "close", "look_up", "other")
-# The kinds of call that a finding about files is about; of those that are not here, all.
+# The kinds of call that a finding about files is about, where it does not say; of those that are
+# not here, all.
 KINDS_OF: dict[Kind, tuple[str, ...]] = {
-    Kind.SERIAL_READER: ("read",),
-    Kind.SERIAL_WRITER: ("write", "sync"),
-    Kind.SERIAL_METADATA: NAMES,
     Kind.LOCKS: ("lock",),
     Kind.SYNC: ("sync",),
     Kind.REOPENED: ("open", "close"),
@@ -80,6 +78,7 @@ KINDS_OF: dict[Kind, tuple[str, ...]] = {
     Kind.AMPLIFICATION: (*DATA, "other"),  # a stream reads when it seeks
 }
 ABOUT_FILES = frozenset(KINDS_OF) | {
+    *(Kind.SERIAL_READER, Kind.SERIAL_WRITER, Kind.SERIAL_METADATA),
     *(Kind.FEW_RANKS, Kind.TAKING_TURNS, Kind.UNEVEN_BYTES, Kind.UNEVEN_CALLS),
     *(Kind.STRAGGLER, Kind.SLOW_FILE_SYSTEM, Kind.FEW_AGGREGATORS),
     Kind.PREALLOCATION,
@@ -275,9 +274,8 @@ def _place(evidence: Evidence, places: Places, finding: Finding) -> str:
         return places.most(rows, time_ns, float(time_ns[rows].sum()))
     if finding.code not in ABOUT_FILES:
         return ""
-    kinds = KINDS_OF.get(finding.code, tuple(KINDS))
-    named = np.asarray([evidence.path_of(i) == finding.file for i in _files(evidence)], dtype=bool)
-    wanted = named if finding.file and named.any() else ~evidence.elsewhere
+    kinds = finding.kinds or _kinds_of(evidence, finding)
+    wanted = _files_of(evidence, finding, kinds)
     time_ns = places.time_ns(kinds)
     on_files = places.files >= 0
     rows = on_files & wanted[np.where(on_files, places.files, 0)]
@@ -285,5 +283,25 @@ def _place(evidence: Evidence, places: Places, finding: Finding) -> str:
     return places.most(rows, time_ns, float(whole_ns))
 
 
-def _files(evidence: Evidence) -> range:
-    return range(len(evidence.files["path"]))
+def _kinds_of(evidence: Evidence, finding: Finding) -> tuple[str, ...]:
+    """A file system is slow to read or to write, whichever takes longer: but where functions are
+    named that wait for either."""
+    if finding.code is Kind.SLOW_FILE_SYSTEM and not finding.functions:
+        return (max(MOVING_KINDS, key=evidence.use.time_ns),)
+    return KINDS_OF.get(finding.code, tuple(KINDS))
+
+
+def _files_of(evidence: Evidence, finding: Finding, kinds: Iterable[str]) -> np.ndarray:
+    """For each file whether the finding is about it: the one that it names, else those that its
+    ranks use by such calls, else all."""
+    files = range(len(evidence.elsewhere))
+    if finding.file:
+        named = np.asarray([evidence.path_of(file) == finding.file for file in files], dtype=bool)
+        if named.any():
+            return named
+    if not finding.ranks:
+        return ~evidence.elsewhere
+    table = evidence.file_rank
+    calls = np.sum([np.asarray(table[KINDS[kind][0]]) for kind in kinds], axis=0)
+    rows = (calls > 0) & np.isin(np.asarray(table["rank"]), finding.ranks)
+    return np.isin(files, np.asarray(table["file"])[rows])

@@ -10,7 +10,7 @@ from tailrace.verdict.evidence import Evidence
 from tailrace.verdict.look_ups import LOOKS_OF_A_USE, MANY_POLLS
 from tailrace.verdict.modules import are_modules
 from tailrace.verdict.off_path import slept_ns
-from tailrace.verdict.requests import KINDS, MANY_EMPTY, sum_use
+from tailrace.verdict.requests import KINDS, MANY_EMPTY, calls_of_functions, sum_use
 
 # Who sleeps so much of what the longest sleeps may wait for it.
 AS_LONG = 0.5
@@ -21,6 +21,10 @@ WAYS_TO_POLL = {
     "look_up": ("looks up {}", 0.8),
     "read": ("reads nothing of {}", 0.8),
 }
+# Who waits for so many names in turn may do more beside.
+SEVERAL = 3
+LEAST_OF_SEVERAL = 0.4
+OF_OPEN_FILES = ("fstat", "fstat64", "__fxstat", "__fxstat64")
 
 
 class Poll(NamedTuple):
@@ -40,13 +44,15 @@ def polls_of_files(evidence: Evidence) -> list[Poll]:
     table, found = evidence.file_rank, []
     ranks, files = (np.asarray(table[name], dtype=np.int64) for name in ("rank", "file"))
     own = ~are_modules(evidence)[files]
-    came = np.asarray(evidence.files["closes"])[files]
     for kind, asked in _asked(table).items():
         does, least = WAYS_TO_POLL[kind]
-        for rank in np.unique(ranks[own & (asked >= MANY_POLLS)]):
+        in_turn = own & _came_in_turn(evidence, asked, files)
+        in_turn &= kind != "look_up" or not _are_of_open_files(evidence)
+        many = np.bincount(ranks, np.where(own & (asked >= MANY_POLLS) | in_turn, asked, 0))
+        for rank in np.flatnonzero(many >= MANY_POLLS):
             of_rank = own & (ranks == rank)
             whole = sum_use(table, np.flatnonzero(of_rank)).calls(*KINDS)
-            rows = _awaited(np.where(of_rank, asked, 0), came, least * whole)
+            rows = _awaited(np.where(of_rank, asked, 0), in_turn & of_rank, least, whole)
             if times := int(asked[rows].sum()):
                 time_ns = int(np.asarray(table[f"{kind}_ns"])[rows].sum())
                 names = does.format(where_of(evidence, files[rows]))
@@ -63,15 +69,33 @@ def _asked(table: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
     return {"open": in_vain, "look_up": look_ups, "read": np.where(empty, reads, 0)}
 
 
-def _awaited(asked: np.ndarray, came: np.ndarray, enough: float) -> np.ndarray:
-    """The row with enough of these calls; or rows that have them together, as where a file is made
-    for each step, if those were opened in the end, and seldom: a program also looks for many names
-    that never come, and looks at what it opens."""
+def _are_of_open_files(evidence: Evidence) -> bool:
+    """Whether most look-ups are of files that are open already, as before each read of them."""
+    of_open = calls_of_functions(evidence.columns["functions"], OF_OPEN_FILES)
+    return 2 * of_open > evidence.use.calls("look_up")
+
+
+def _came_in_turn(evidence: Evidence, asked: np.ndarray, files: np.ndarray) -> np.ndarray:
+    """Rows of files that were there in the end, as they were opened, and which a rank asks for more
+    often than anybody would who does not wait, for each time that it opens them itself or writes
+    there: a program also looks for many names that never come, looks at what it opens, and asks for
+    the size of a log before it adds a line."""
+    table = evidence.file_rank
+    came = np.asarray(evidence.files["closes"])[files] > 0
+    used = np.maximum(np.asarray(table["closes"]), np.asarray(table["writes"]))
+    return np.asarray(came & (asked > LOOKS_OF_A_USE * np.maximum(used, 1)))
+
+
+def _awaited(asked: np.ndarray, in_turn: np.ndarray, least: float, whole: int) -> np.ndarray:
+    """The row with so much of these calls; or rows that have them together, as where a file is made
+    for each step: of several of these a smaller part of all calls tells, beside the reads and
+    writes of each step."""
     alone = int(asked.argmax())
-    if asked[alone] >= enough:
+    if asked[alone] >= max(least * whole, MANY_POLLS):
         return np.array([alone])
-    rows = np.flatnonzero((asked >= MANY_POLLS) & (came > 0) & (asked > LOOKS_OF_A_USE * came))
-    return rows if asked[rows].sum() >= enough else rows[:0]
+    rows = np.flatnonzero(in_turn)
+    least = least if len(rows) < SEVERAL else min(least, LEAST_OF_SEVERAL)
+    return rows if asked[rows].sum() >= max(least * whole, MANY_POLLS) else rows[:0]
 
 
 def meanwhile_polled(polls: list[Poll]) -> str:

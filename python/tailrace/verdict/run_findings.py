@@ -4,7 +4,7 @@ import numpy as np
 
 from tailrace.units import byte_count, count, nanoseconds, percent, to_seconds
 from tailrace.verdict.advice import advice
-from tailrace.verdict.between import between_calls_ns
+from tailrace.verdict.between import CALLS, UNEVEN, between_calls, between_calls_ns
 from tailrace.verdict.compression import compression_ns
 from tailrace.verdict.elsewhere import elsewhere
 from tailrace.verdict.ends import computed_at_most_ns, many_are_lost, much_is_unknown, unknown_ns
@@ -52,6 +52,10 @@ ONE_ORDER = 1 / 3
 # So much of an unevenness is what other findings name; what is left is said to be apart from it.
 MOSTLY_NAMED = 0.5
 APART = ", apart from what other findings name"
+# Who formats for so much of what he is busy longer may do so where no call shows it, too: what is
+# done before the first write lies between no two.
+ALIKE = 0.5
+PREPARES = {"write": "prepares what it writes", "read": "works on what it has read"}
 # Where so much of a loss lies inside MPI-IO, MPI outside it does not explain it.
 EXCHANGE_SHARE = 0.5
 # Who so mostly waits for a file is not at work.
@@ -96,6 +100,9 @@ def imbalance(evidence: Evidence) -> Finding | None:
         verb, moved = moves
         who = f"{who}, which {verb} {percent(moved)} of the bytes,"
         kind = _advised_of_moved(evidence, rank, verb)
+    elif prepared := _prepares(evidence, rank, float(useful[rank]) - mean_ns):
+        who = f"{who} {PREPARES[prepared]} where no call shows it, or"
+        kind = _advised_of_moved(evidence, rank, VERBS[prepared][0])
     text = f"{who} computes {longer}"
     if idle.any():
         busy_ns, idle_ns = useful[known][~idle].mean(), useful[known][idle].mean()
@@ -128,6 +135,19 @@ def _named_ns(evidence: Evidence) -> np.ndarray:
     between_ns, routine_ns = between_calls_ns(evidence), output_routine_ns(evidence)
     inside_ns = np.maximum(between_ns, compression_ns(evidence))
     return np.maximum(inside_ns, routine_ns) + streams_ns(evidence)
+
+
+def _prepares(evidence: Evidence, rank: int, longer_ns: float) -> str:
+    """The kind of calls that the rank formats or parses between, where that is notable, more than
+    the others do, and much of what it is busy longer besides: as pandas makes a block's text before
+    it writes the first line of it. Else empty."""
+    said, between_ns = between_calls(evidence), between_calls_ns(evidence)
+    mean_ns = float(evidence.times.mean_ns(between_ns))
+    notable = evidence.share(float(between_ns[rank])) >= NOTABLE_LOSS
+    more = between_ns[rank] > UNEVEN * mean_ns and between_ns[rank] >= ALIKE * longer_ns
+    if said is None or not (notable and more):
+        return ""
+    return next(kind for kind in MOVING_KINDS if f" {CALLS[kind]} " in said.finding)
 
 
 def _is_mostly_named(

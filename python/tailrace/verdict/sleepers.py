@@ -7,7 +7,8 @@ ranks share. No call tells whether they do.
 | rank s sleeps x % of the run outside MPI  | s sleeps that long, and r is that long in file calls|
 | and file calls, and rank r spends y % of  | that are no waits for a processor, both NOTABLE_LOSS|
 | it in file calls (why): whether s waits   | of the run at least and KNOWN times what I/O takes  |
-| for that is not known                     | of it as measured                                   |
+| for that is not known                     | of it as measured; why, if the main thread makes    |
+|                                           | nearly all of r's                                   |
 | …, between n calls of MPI_Test            | that is called MANY times, the most of its like     |
 """
 
@@ -15,7 +16,7 @@ from tailrace.units import percent
 from tailrace.verdict.advice import advice
 from tailrace.verdict.evidence import NOTABLE_LOSS, Evidence, Finding, Kind
 from tailrace.verdict.off_path import slept_ns
-from tailrace.verdict.why import what_takes_longest
+from tailrace.verdict.whose_calls import why_of_rank
 
 # Where what is known of I/O is nearly all that there can be, there is no doubt.
 KNOWN = 2.0
@@ -47,17 +48,18 @@ def sleeps_beside_files(evidence: Evidence) -> Finding | None:
     share, asleep = (evidence.share(float(ns)) for ns in (spent_ns[writer], others[sleeper]))
     if max(NOTABLE_LOSS, KNOWN * evidence.io_share) > min(share, asleep):
         return None
-    what, advised = what_takes_longest(evidence)
+    what, advised = why_of_rank(evidence, writer)
     asks = _asks(evidence)
+    why = f" ({what})" if what else ""
+    about_it = f"; if it waits for these calls: {advised}" if advised else ""
     return Finding(
         Kind.SLEEPS_BESIDE_FILES,
         f"rank {sleeper} sleeps {percent(asleep)} of the run outside MPI and file calls{asks}, and "
-        f"rank {writer} spends {percent(share)} of it in file calls ({what}): whether rank "
+        f"rank {writer} spends {percent(share)} of it in file calls{why}: whether rank "
         f"{sleeper} waits for that is not known",
         "a wait outside MPI counts as useful, and an ideal file system seems to save nothing of it",
         min(share, asleep),
-        advice=f"{advice(Kind.SLEEPS_BESIDE_FILES, 'asks' if asks else '')}; if it waits for these "
-        f"calls: {advised}",
+        advice=f"{advice(Kind.SLEEPS_BESIDE_FILES, 'asks' if asks else '')}{about_it}",
         ranks=(sleeper, writer),
     )
 

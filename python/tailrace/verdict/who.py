@@ -18,6 +18,8 @@ both for each):
 | / makes x % of the calls         | that do any, and is the one with   | others that do any, but  |
 |                                  | most time; writes, where it waits  | is slower                |
 |                                  | to synchronise or close            |                          |
+| ranks r and s write x % …        | s moves about as much as r, and is | s is as quick as those   |
+|                                  | slower than those that move less   | that move less           |
 | rank r takes x times as long for | calls and bytes are within 1.3 of  | r does more than others  |
 | as many writes; n of P ranks take| the mean, time is 2 × the others'  | or all synchronise 1 file|
 | ranks write F one after another  | the critical path leads over most  | ranks use F at the same  |
@@ -36,12 +38,17 @@ import numpy as np
 from tailrace.units import count, digits, nanoseconds, percent, to_seconds
 from tailrace.verdict.advice import advice
 from tailrace.verdict.advice_libraries import whose
-from tailrace.verdict.cause import CAUSE_SHARE, OPENED_WITH, opened_otherwise
+from tailrace.verdict.cause import CAUSE_SHARE, OPENED_WITH, opened_by_some, opened_otherwise
 from tailrace.verdict.culprits import (
     DOING_SHARE,
-    UNEVEN_WORK,
     Culprits,
+    does_more_to_its_own,
     find_culprits,
+    is_even,
+    moved_by,
+    of_all_files,
+    others_do_nothing,
+    who_does_more,
     with_files_of_its_own,
 )
 from tailrace.verdict.evidence import Evidence, Finding, Kind, RankUse
@@ -83,14 +90,15 @@ ON_PATH = 0.5
 
 class Unevenness(NamedTuple):
     """Which ranks do the I/O: the finding's kind, its sentence, the facts behind it, the file (a
-    row of "files") and the ranks that it is about, and which advice, where that is not the one of
-    the file's library."""
+    row of "files"), the ranks and the kinds of call that it is about, and which advice, where that
+    is not the one of the file's library."""
 
     code: Kind
     finding: str
     facts: str
     file: int | None = None
     ranks: tuple[int, ...] = ()
+    kinds: tuple[str, ...] = ()
     advised: str = ""
 
 
@@ -113,6 +121,7 @@ def who_does_io(evidence: Evidence) -> Finding | None:
         advice(cause.code, _library(evidence, cause), evidence.mpi),
         evidence.path_of(cause.file),
         cause.ranks,
+        kinds=cause.kinds,
     )
 
 
@@ -161,9 +170,9 @@ def _few(evidence: Evidence, culprits: Culprits, use: RankUse) -> Unevenness | N
         return None
     share = float(use.work[workers].sum() / done[-1])
     ranks = tuple(sorted(map(int, workers)))
-    culprits = _of_all_files(evidence, culprits, ranks)
+    culprits = of_all_files(evidence, culprits, ranks)
     name = _named(evidence, culprits)
-    alone = _others_do_nothing(evidence, culprits, ranks)
+    alone = others_do_nothing(evidence, culprits, ranks)
     only = alone and share >= ALONE_SHARE
     code, together = _code(culprits, ranks), _taking_part(evidence, culprits, ranks)
     if alone and together:
@@ -175,8 +184,8 @@ def _few(evidence: Evidence, culprits: Culprits, use: RankUse) -> Unevenness | N
         text = _serial_text if len(ranks) == 1 else _few_text
         finding = text(evidence, culprits, ranks, name, "" if only else percent(share))
     facts = _facts(evidence, culprits)
-    advised = _advised_of_few(evidence, culprits, code, ranks)
-    return Unevenness(code, finding, facts, culprits.file, ranks, advised)
+    kinds, advised = _kinds(evidence, culprits), _advised_of_few(evidence, culprits, code, ranks)
+    return Unevenness(code, finding, facts, culprits.file, ranks, kinds, advised)
 
 
 def _alone_with_files(evidence: Evidence, culprits: Culprits) -> Unevenness | None:
@@ -187,19 +196,14 @@ def _alone_with_files(evidence: Evidence, culprits: Culprits) -> Unevenness | No
         return None
     text = _serial_text(evidence, own, own.ranks, _named(evidence, own), "")
     code = _code(own, own.ranks)
-    advised = _advised_of_few(evidence, own, code, own.ranks)
-    return Unevenness(code, text, _facts(evidence, own), own.file, own.ranks, advised)
+    kinds, advised = _kinds(evidence, own), _advised_of_few(evidence, own, code, own.ranks)
+    return Unevenness(code, text, _facts(evidence, own), own.file, own.ranks, kinds, advised)
 
 
-def _of_all_files(evidence: Evidence, culprits: Culprits, ranks: Sequence[int]) -> Culprits:
-    """Where each of these ranks has a file of its own, however much of the time goes to one of
-    them, they do it to all of these."""
-    table, calls = evidence.file_rank, evidence.file_rank[KINDS[culprits.kind][0]]
-    users = {int(table["rank"][row]) for row in culprits.rows if calls[row]}
-    if culprits.file is None or users >= set(ranks):
-        return culprits
-    rows = [row for row in evidence.rows_of_ranks(list(ranks)) if calls[row]]
-    return culprits._replace(file=None, rows=rows)
+def _kinds(evidence: Evidence, culprits: Culprits) -> tuple[str, ...]:
+    """The kinds of call that their sentence is about: who synchronises a file writes it."""
+    writes = culprits.kind == "sync" and _act(evidence, culprits)[0] == VERBS["write"]
+    return ("sync", "write") if writes else (culprits.kind,)
 
 
 def _named(evidence: Evidence, culprits: Culprits) -> str:
@@ -274,14 +278,6 @@ def _taking_part(evidence: Evidence, culprits: Culprits, ranks: Sequence[int]) -
     return together if together >= 2 * len(ranks) else 0
 
 
-def _others_do_nothing(evidence: Evidence, culprits: Culprits, ranks: Sequence[int]) -> bool:
-    """To the file, or where none stands out to any, by the kind of call in question."""
-    table = evidence.file_rank
-    rows = evidence.rows_of_file(range(len(table["rank"])), culprits.file)
-    calls = table[KINDS[culprits.kind][0]]
-    return not any(int(calls[row]) for row in rows if int(table["rank"][row]) not in ranks)
-
-
 def _code(culprits: Culprits, ranks: Sequence[int]) -> Kind:
     if len(ranks) > 1:
         return Kind.FEW_RANKS
@@ -351,52 +347,49 @@ def _facts(evidence: Evidence, culprits: Culprits) -> str:
 
 
 def _uneven(evidence: Evidence, use: RankUse, culprits: Culprits) -> Unevenness | None:
-    """The rank with most time does more than the others: in bytes, or in calls."""
-    slowest = int(use.time_ns.argmax())
-    verb = "reads" if culprits.kind == "read" else "writes"
-    noun = _plural(evidence, culprits.kind)
-    even = f"an even part is {percent(1 / evidence.ranks)}"
-    for code, work, does in (
-        (Kind.UNEVEN_BYTES, _bytes_behind(evidence, use, culprits), f"{verb} {{}} of the bytes"),
-        (Kind.UNEVEN_CALLS, use.calls, f"makes {{}} of the {noun}"),
-    ):
-        if work[slowest] == work.max() and not _is_even(work):
-            share = percent(float(work[slowest] / work.sum()))
-            wait = "the other waits" if evidence.ranks == 2 else "the others wait"
-            moved = code is Kind.UNEVEN_BYTES
-            own = moved and _is_own(evidence, culprits, slowest, work)
-            name = evidence.name_of(culprits.rows, culprits.file)
-            among = f", all of {name} among them," if own else ""
-            text = f"rank {slowest} {does.format(share)}{among} and {wait} for it"
-            told = moved and is_collective(evidence, culprits.file, culprits.kind)
-            facts = f"{even}; {_spread(use.time_ns)}"
-            advised = "collective" if told else "read" if verb == "reads" else ""
-            advised = advised if moved else made_unevenly(evidence, culprits.kind)
-            return Unevenness(code, text, facts, culprits.file, (slowest,), advised)
-    return None
+    """The rank with most time does more than the others: in bytes, or in calls; with it others that
+    do as much."""
+    kind, moved = culprits.kind, moved_by(culprits.kind)
+    size = evidence.by_rank(moved).bytes
+    if ranks := who_does_more(use.time_ns, size):
+        doing = of_all_files(evidence, culprits, ranks)
+        own = len(ranks) == 1 and does_more_to_its_own(evidence, doing, ranks[0], size)
+        name = evidence.name_of(doing.rows, doing.file)
+        among = f", all of {name} among them," if own else ""
+        text = _more_text(evidence, ranks, size, VERBS[moved], f"bytes{among}")
+        advised = "collective" if _is_collective(evidence, doing) else ""
+        advised = advised or ("read" if moved == "read" else "")
+        code, kinds = Kind.UNEVEN_BYTES, tuple({kind: None, moved: None})
+    elif ranks := who_does_more(use.time_ns, use.calls):
+        doing = of_all_files(evidence, culprits, ranks)
+        text = _more_text(evidence, ranks, use.calls, ("makes", "make"), _plural(evidence, kind))
+        code, kinds, advised = Kind.UNEVEN_CALLS, (kind,), made_unevenly(evidence, kind)
+    else:
+        return None
+    part = "an even part" if len(ranks) == 1 else f"an even part of {len(ranks)} ranks"
+    facts = f"{part} is {percent(len(ranks) / evidence.ranks)}; {_spread(use.time_ns)}"
+    return Unevenness(code, text, facts, doing.file, ranks, kinds, advised)
 
 
-def _is_own(evidence: Evidence, culprits: Culprits, rank: int, size: np.ndarray) -> bool:
-    """Whether nobody else uses that file so, and it is all that the rank does more. Of files of
-    which each rank has one it is not said: they differ in size."""
-    moving = culprits.file is not None and culprits.kind in MOVING_KINDS
-    if not moving or not _others_do_nothing(evidence, culprits, (rank,)):
-        return False
-    rest = size.copy()
-    rest[rank] -= sum_use(evidence.file_rank, culprits.rows).bytes(culprits.kind)
-    as_much = rest[rank] * UNEVEN_WORK >= np.delete(rest, rank).mean() > 0
-    return bool(as_much) and _is_even(rest)
+def _more_text(
+    evidence: Evidence, ranks: Sequence[int], work: np.ndarray, verbs: tuple[str, str], noun: str
+) -> str:
+    """`ranks 2 and 3 write 88.9 % of the bytes and the others wait for them`."""
+    single = len(ranks) == 1
+    who = f"{'rank' if single else 'ranks'} {' and '.join(map(str, ranks))}"
+    who = who if len(ranks) <= 2 else f"{len(ranks)} of {evidence.ranks} ranks"
+    share = percent(float(work[list(ranks)].sum() / work.sum()))
+    wait = "the other waits" if evidence.ranks - len(ranks) == 1 else "the others wait"
+    waited = "it" if single else "them"
+    return f"{who} {verbs[not single]} {share} of the {noun} and {wait} for {waited}"
 
 
-def _bytes_behind(evidence: Evidence, use: RankUse, culprits: Culprits) -> np.ndarray:
-    """Those that the calls move: to synchronise or to close waits for what was written before."""
-    waits_for_writes = culprits.kind in ("sync", "close")
-    return evidence.by_rank("write").bytes if waits_for_writes else use.bytes
-
-
-def _is_even(work: np.ndarray) -> bool:
-    """Of those that do any: a master that hands out work makes no other's part larger."""
-    return not work.any() or work.max() <= UNEVEN_WORK * work[work > 0].mean()
+def _is_collective(evidence: Evidence, culprits: Culprits) -> bool:
+    """Whether all that they use so is written or read by collective calls of MPI-IO: also where
+    they wait for that afterwards."""
+    files = {int(evidence.file_rank["file"][row]) for row in culprits.rows}
+    kind = moved_by(culprits.kind)
+    return bool(files) and all(is_collective(evidence, file, kind) for file in files)
 
 
 def _spread(time_ns: np.ndarray) -> str:
@@ -409,14 +402,14 @@ def _straggler(evidence: Evidence, use: RankUse, culprits: Culprits) -> Unevenne
     synchronise one file: who comes first waits for what all have written. Nor for a few renames,
     removals and the like: equal numbers of these need not be equal calls."""
     few = culprits.kind == "other" and use.calls.mean() < COMPARABLE_CALLS
-    alone = culprits.file is None or _others_do_nothing(evidence, culprits, culprits.ranks[:1])
+    alone = culprits.file is None or others_do_nothing(evidence, culprits, culprits.ranks[:1])
     if culprits.kind == "lock" or few or (culprits.kind == "sync" and not alone):
         return None
     ran_ns = np.clip(use.time_ns - evidence.waited_by_rank_ns("io"), 0, None)
     slowest = int(ran_ns.argmax())
     slow = np.flatnonzero(STRAGGLING * ran_ns >= ran_ns[slowest])
     others = float(np.median(np.delete(ran_ns, slow))) if len(slow) < evidence.ranks else 0.0
-    equal = _is_even(_bytes_behind(evidence, use, culprits)) and _is_even(use.calls)
+    equal = is_even(evidence.by_rank(moved_by(culprits.kind)).bytes) and is_even(use.calls)
     if not equal or not others or 2 * len(slow) > evidence.ranks:
         return None
     plural = _plural(evidence, culprits.kind)
@@ -427,14 +420,16 @@ def _straggler(evidence: Evidence, use: RankUse, culprits: Culprits) -> Unevenne
     how = opened_otherwise(evidence, culprits.kind, slow)
     text = f"{who} {digits(times)} times as long as {rest} for as many {plural}"
     text += f", with {OPENED_WITH[how]}" if how else ""
-    facts = f"{use.calls[slowest]:,} {plural} on rank {slowest}; {_spread(ran_ns)}"
-    if ran_ns.sum() < use.time_ns.sum():
-        facts += ", without waiting for a processor"
+    some = opened_by_some(evidence, culprits.kind, slow)
+    waiting = ", without waiting for a processor" if ran_ns.sum() < use.time_ns.sum() else ""
+    facts = f"{use.calls[slowest]:,} {plural} on rank {slowest}; {_spread(ran_ns)}{waiting}"
+    facts += f"; {some}" if some else ""
     advised = {"read": "reading", "write": "moving", "sync": "moving"}.get(culprits.kind, "")
-    advised = "shared" if culprits.kind == "write" and not alone else advised
+    advised = "shared" if culprits.kind == "write" and not alone and not some else advised
     few = _few_slow_calls(evidence, culprits.kind, slowest) if len(slow) == 1 and not how else ""
     text, advised = text + few, how or ("few" if few else advised)
-    return Unevenness(Kind.STRAGGLER, text, facts, None, tuple(map(int, slow)), advised)
+    ranks = tuple(map(int, slow))
+    return Unevenness(Kind.STRAGGLER, text, facts, None, ranks, (culprits.kind,), advised)
 
 
 def _few_slow_calls(evidence: Evidence, kind: str, rank: int) -> str:
@@ -471,7 +466,7 @@ def _turns_on_file(evidence: Evidence) -> Unevenness | None:
     part = percent(float(on_path[file] / use.time_ns()))
     facts = f"{evidence.described(use, use.kind)}; {part} of this time is on the critical path"
     advised = "collective" if is_collective(evidence, file, use.kind) else ""
-    return Unevenness(Kind.TAKING_TURNS, text, facts, file, ranks, advised)
+    return Unevenness(Kind.TAKING_TURNS, text, facts, file, ranks, (use.kind,), advised)
 
 
 def _taking_turns(evidence: Evidence) -> Unevenness | None:

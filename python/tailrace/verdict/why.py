@@ -71,7 +71,7 @@ from tailrace.verdict.cause import (
 )
 from tailrace.verdict.evidence import Evidence, Finding, Kind
 from tailrace.verdict.failures import failing
-from tailrace.verdict.flushes import flushed_by_library, flushes
+from tailrace.verdict.flushes import flushed_by_library, flushes, synchronised_by_library
 from tailrace.verdict.libraries import by_log
 from tailrace.verdict.modules import are_modules
 from tailrace.verdict.names_of_files import (
@@ -242,11 +242,15 @@ def _sync(evidence: Evidence) -> Cause:
 
 def _advised_of_sync(evidence: Evidence) -> str:
     """Who synchronises each file once for each time that it is opened need not be told to; nor he
-    whose calls carry so much that the bytes take the time, and not the number of calls."""
+    whose library does so by itself, or whose calls carry so much that the bytes take the time, and
+    not the number of calls."""
     files = evidence.files
-    use = sum_use(files, np.flatnonzero(np.asarray(files["syncs"]) > 0))
+    rows = np.flatnonzero(np.asarray(files["syncs"]) > 0)
+    use = sum_use(files, rows)
     if use.bytes("write") >= LARGE_SYNC_BYTES * use.calls("sync"):
         return "large"
+    if by_library := synchronised_by_library(evidence, rows):
+        return by_library
     once = np.asarray(files["syncs"]) <= np.asarray(files["opens"])
     if not once.all():
         return ""
