@@ -18,6 +18,7 @@
 #include "../glibc.h"
 #include "../libdl.h"
 #include "../process.h"
+#include "../system.h"
 #include "../text.h"
 
 extern const int tailrace_symbol_places[];
@@ -57,9 +58,17 @@ const char *symbol_name(unsigned number)
     return (const char *)tailrace_symbol_places + tailrace_symbol_places[number];
 }
 
+/* Names of MPI's profiling interface are those of MPI with a letter before: PMPI_X, pmpi_x_. */
+static bool is_profiling(const char *symbol)
+{
+    return starts_with(symbol, "PMPI_") || starts_with(symbol, "pmpi_");
+}
+
+/* PMPI_X has the number of MPI_X. */
 static int symbol_number(const char *symbol)
 {
     int low = 0, high = (int)tailrace_symbol_count;
+    symbol += is_profiling(symbol);
     if (strncmp(symbol, "MPI_", 4) && strncmp(symbol, "mpi_", 4))
         return -1;
     while (low < high) {
@@ -84,7 +93,7 @@ static void *trampoline(unsigned number)
 static bool belongs_to_mpi(const char *symbol, void *address)
 {
     Dl_info info;
-    if (starts_with(symbol, "MPI_") || symbol[strlen(symbol) - 1] == '_')
+    if (starts_with(symbol + is_profiling(symbol), "MPI_") || symbol[strlen(symbol) - 1] == '_')
         return true;
     if (!libdl.address(address, &info) || !info.dli_fname)
         return false;
@@ -93,13 +102,32 @@ static bool belongs_to_mpi(const char *symbol, void *address)
 
 /* The next in the global scope (another tool's, perhaps), else what an MPI has that was loaded
  * locally. */
-void *symbol_target(unsigned number)
+static void *function_of_mpi(const char *symbol)
 {
-    const char *symbol = symbol_name(number);
     void *address = libdl.symbol(RTLD_NEXT, symbol);
     for (unsigned i = 0; !address && i < mpi_libraries.count; i++)
         address = libdl.symbol(mpi_libraries.all[i], symbol);
     return address && belongs_to_mpi(symbol, address) ? address : NULL;
+}
+
+/* Where a PMPI_X was led to a trampoline, that stands for the same function ever after: a tool that
+ * comes in front of MPI_X later calls PMPI_X, and would be led to itself. By number; there once an
+ * MPI is. */
+static void **kept_targets;
+
+static bool keep_target(unsigned number, void *target)
+{
+    void **kept = __atomic_load_n(&kept_targets, __ATOMIC_ACQUIRE);
+    if (kept)
+        __atomic_store_n(&kept[number], target, __ATOMIC_RELEASE);
+    return kept;
+}
+
+void *symbol_target(unsigned number)
+{
+    void **kept = __atomic_load_n(&kept_targets, __ATOMIC_ACQUIRE);
+    void *target = kept ? __atomic_load_n(&kept[number], __ATOMIC_ACQUIRE) : NULL;
+    return target ? target : function_of_mpi(symbol_name(number));
 }
 
 /* --- The application's MPI --- */
@@ -129,6 +157,9 @@ static bool remember_mpi(const struct object *object)
     void *handle = libdl.open(object->name, RTLD_LAZY | RTLD_NOLOAD);
     if (!handle)
         return false;
+    if (!known->count)
+        __atomic_store_n(&kept_targets, system_map_memory(tailrace_symbol_count * sizeof(void *)),
+                         __ATOMIC_RELEASE);
     known->all[known->count++] = handle;
     if (known->mpi || !is_mpi(soname) || !libdl.symbol(handle, "PMPI_Init"))
         return true;
@@ -154,21 +185,77 @@ static void *will_lead_to(const struct object *object, const char *symbol)
     return address;
 }
 
-static bool leads_to(const struct object *object, const void *value, const char *symbol,
+static bool is_inside(const struct object *object, const void *address)
+{
+    return (uintptr_t)address >= object->begin && (uintptr_t)address < object->end;
+}
+
+static bool leads_to(const struct object *object, void *const *entry, const char *symbol,
                      const void *target)
 {
-    if (value == target)
-        return true;
-    bool inside = (uintptr_t)value >= object->begin && (uintptr_t)value < object->end;
-    return inside && will_lead_to(object, symbol) == target;
+    const void *value = __atomic_load_n(entry, __ATOMIC_ACQUIRE);
+    return target && value &&
+           (value == target ||
+            (is_inside(object, value) && will_lead_to(object, symbol) == target));
 }
 
 static void redirect(const struct object *object, void **entry, const char *symbol, void *target,
                      void *ours)
 {
-    void *value = __atomic_load_n(entry, __ATOMIC_ACQUIRE);
-    if (target && value && value != ours && leads_to(object, value, symbol, target))
+    if (leads_to(object, entry, symbol, target))
         object_redirect(object, entry, ours);
+}
+
+/* --- PMPI --- */
+
+/* Most MPIs have one function for both names. */
+static bool are_of_one_library(const void *one, const void *other)
+{
+    Dl_info its, others;
+    return one == other || (libdl.address(one, &its) && libdl.address(other, &others) &&
+                            its.dli_fbase == others.dli_fbase);
+}
+
+/* The trampoline of MPI_X stands for PMPI_X, too, unless another tool's MPI_X is in front of MPI's:
+ * calls are recorded there, and what the tool calls in its turn is PMPI_X. */
+static bool stands_for(unsigned number, const void *profiling)
+{
+    void *target = symbol_target(number);
+    return target && are_of_one_library(target, profiling) && keep_target(number, target);
+}
+
+/* A tool in the program itself is in front of all others, which nobody calls then. */
+static bool is_made_to_stand_for(const struct object *object, unsigned number, void *profiling)
+{
+    return object->is_main && is_inside(object, will_lead_to(object, symbol_name(number))) &&
+           keep_target(number, profiling);
+}
+
+/* MPI's own libraries call PMPI_X to do what they were called for, as those of Fortran do. */
+static bool is_part_of_mpi(const struct object *object)
+{
+    static const char *const names[] = {
+        "PMPI_Init", "pmpi_init_", "pmpi_init_f08_", "pmpi_init", "pmpi_init__", "PMPI_INIT", NULL};
+    for (int i = 0; !object->is_main && names[i]; i++)
+        if (is_inside(object, libdl.symbol(object->handle, names[i])))
+            return true;
+    return false;
+}
+
+/* Asked once of each object that calls PMPI. */
+static enum { NOT_ASKED, PART_OF_MPI, USER_OF_MPI } part_of_mpi;
+
+static void bind_profiling(const struct object *object, void **entry, const char *symbol,
+                           unsigned number)
+{
+    void *real = function_of_mpi(symbol);
+    if (!leads_to(object, entry, symbol, real))
+        return;
+    if (part_of_mpi == NOT_ASKED)
+        part_of_mpi = is_part_of_mpi(object) ? PART_OF_MPI : USER_OF_MPI;
+    if (part_of_mpi == USER_OF_MPI &&
+        (stands_for(number, real) || is_made_to_stand_for(object, number, real)))
+        object_redirect(object, entry, trampoline(number));
 }
 
 /* --- HDF5's filters --- */
@@ -238,7 +325,11 @@ static void bind_entry(const struct object *object, void **entry, const char *sy
         redirect(object, entry, symbol, (void *)loader.address, (void *)tailrace_dladdr);
     else if (*symbol == 'd' && !strcmp(symbol, "dladdr1"))
         redirect(object, entry, symbol, (void *)loader.address_more, (void *)tailrace_dladdr1);
-    else if (!bind_filter(object, entry, symbol) && (number = symbol_number(symbol)) >= 0)
+    else if (bind_filter(object, entry, symbol) || (number = symbol_number(symbol)) < 0)
+        return;
+    else if (is_profiling(symbol))
+        bind_profiling(object, entry, symbol, (unsigned)number);
+    else
         redirect(object, entry, symbol, symbol_target((unsigned)number),
                  trampoline((unsigned)number));
 }
@@ -255,6 +346,7 @@ static bool is_left_alone(const struct object *object)
 
 static bool bind_object(const struct object *object)
 {
+    part_of_mpi = NOT_ASKED;
     if (!is_left_alone(object))
         object_entries(object, bind_entry);
     return false;
@@ -315,9 +407,25 @@ static void *symbol_of_mpi(void *handle, const char *symbol)
 {
     void *address = loader.symbol(handle, symbol);
     int number = symbol_number(symbol);
-    return number >= 0 && address && address == symbol_target((unsigned)number)
-               ? trampoline((unsigned)number)
-               : address;
+    if (number < 0 || !address)
+        return address;
+    bool ours = is_profiling(symbol) ? stands_for((unsigned)number, address)
+                                     : address == symbol_target((unsigned)number);
+    return ours ? trampoline((unsigned)number) : address;
+}
+
+/* Whether capture is the next in the global scope behind who calls, as it is behind the program: then
+ * both get the same answer for RTLD_NEXT. */
+static bool is_before_us(const void *caller)
+{
+    struct link_map *map = NULL;
+    Dl_info info;
+    if (!libdl.address_more(caller, &info, (void **)&map, RTLD_DL_LINKMAP) || !map)
+        return false;
+    do
+        map = map->l_next;
+    while (map && starts_with(text_file_name(map->l_name), "linux-vdso"));
+    return map && map->l_ld == _DYNAMIC;
 }
 
 /* HDF5 loads filters that nobody registered: they tell what they are. */
@@ -338,10 +446,10 @@ static bool is_filter(void *handle, const char *symbol)
 dlsym_function tailrace_choose_dlsym(void *handle, const char *symbol, void *caller)
 {
     int saved = errno;
-    (void)caller;
     look();
+    bool of_mpi = symbol && symbol_number(symbol) >= 0 &&
+                  (handle != RTLD_NEXT || is_before_us(caller)) && loader.symbol(handle, symbol);
     bool elsewhere = handle == RTLD_NEXT || !symbol;
-    bool of_mpi = !elsewhere && symbol_number(symbol) >= 0 && loader.symbol(handle, symbol);
     bool filter = !elsewhere && is_filter(handle, symbol);
     errno = saved;
     return of_mpi ? symbol_of_mpi : filter ? symbol_of_plugin : loader.symbol;
