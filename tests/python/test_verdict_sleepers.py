@@ -117,3 +117,23 @@ def test_what_a_rank_does_as_all_do_has_its_words():
     run.meta = {"usage": "0 0 0 0 0", "ran_ns": ran}
     headline = judge(Evidence(run.columns())).headline
     assert "(300 fsyncs of 2.00 ms each take 100 % of the I/O time)" in headline
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_who_may_look_at_shared_memory_is_not_said_to_compute(shared: bool):
+    """Rank 0 runs for 0.9 s outside calls, and rank 1 writes for 0.6 of it."""
+    window = [mpi(MILLISECOND, "MPI_Win_allocate_shared")] if shared else []
+    end = mpi(100 * MILLISECOND)
+    rows = [
+        [*window, useful((900 - shared) * MILLISECOND), end],
+        [*window, LARGE, useful((300 - shared) * MILLISECOND), end],
+    ]
+    run = Program(rows, RUN, RUN, 995 * MILLISECOND, waited_ns=[(0, 0, 0)] * 2)
+    run.meta = {"usage": "0 0 0 0 0", "ran_ns": f"{900 * MILLISECOND},{300 * MILLISECOND}"}
+    verdict = judge(Evidence(run.columns()))
+    said = "Ranks share memory (MPI_Win_allocate_shared), rank 0 is 89.9 % of the run outside MPI"
+    assert verdict.headline.startswith(said) == shared
+    assert ("whether rank 0 looks there until that is done is not known" in verdict.headline) == (
+        shared
+    )
+    assert any("times as long" in found.finding for found in verdict.findings) != shared

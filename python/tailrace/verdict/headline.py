@@ -156,8 +156,8 @@ def _beside_veil(evidence: Evidence, bottlenecks: list[Finding], veiled: list[Fi
     said = " ".join(finding.finding for finding in veiled)
     computing = {Kind.LOAD_IMBALANCE, Kind.SERIALIZATION} if started(evidence) else set()
     hidden = {Kind.SLEEP} | (computing if slept_ns(evidence) is None else set())
-    if asleep(evidence) and any(f.code is Kind.SLEEPS_BESIDE_FILES for f in veiled):
-        hidden.add(Kind.LOAD_IMBALANCE)  # it is the one that sleeps who is there longer
+    if any(f.code is Kind.SLEEPS_BESIDE_FILES for f in veiled):
+        hidden.add(Kind.LOAD_IMBALANCE)  # it is the one that may wait who is there longer
     others = (f for f in bottlenecks if f.code not in hidden and f.finding not in said)
     worst = max(others, key=_share, default=None)
     return f"; {worst.finding}" if worst is not None else ""

@@ -37,6 +37,7 @@ from tailrace.verdict.requests import (
     sums_of,
 )
 from tailrace.verdict.routines import SLOWEST_BYTES_PER_S, output_routine_ns
+from tailrace.verdict.sleepers import looks_at_memory
 from tailrace.verdict.spawned import awaited_ns, waits_for_spawned
 from tailrace.verdict.streams import slept_in_streams, streams, streams_ns
 
@@ -86,7 +87,7 @@ def imbalance(evidence: Evidence) -> Finding | None:
         poll for poll in polls_of_files(evidence) if poll.rank != rank and poll.share >= NOT_AT_WORK
     ]
     loss, spread = _spared(evidence, longest, polls)
-    if evidence.share(loss) < NOTABLE_LOSS:
+    if evidence.share(loss) < NOTABLE_LOSS or looks_at_memory(evidence) == rank:
         return None
     longer = f"{at_least}{useful[rank] / mean_ns:.2f} times as long as the ranks on average"
     if share := asleep(evidence):
