@@ -60,10 +60,11 @@ def test_who_uses_a_database_is_advised_about_transactions(calls, code, advised,
         (b"/run/env/data.mdb", "many changes into one transaction"),
         (b"/run/db/000004.log", "one WriteBatch"),
         (b"/run/db/MANIFEST-000005", "one WriteBatch"),
+        (b"/run/runs.duckdb.wal", "load many rows at once (COPY"),
     ],
 )
 def test_who_uses_another_database_is_advised_in_its_words(path, advised):
-    """LMDB's files have names of their own, as RocksDB's and LevelDB's."""
+    """LMDB's files have names of their own, as RocksDB's, LevelDB's and mostly DuckDB's."""
     finding = found(call("fdatasync", SECOND, 1000, path), function="put")
     assert (finding.code, advised in finding.advice) == ("sync", True), finding
     finding = found(call("fdatasync", SECOND, 1000, b"/run/000004.logs"), function="put")

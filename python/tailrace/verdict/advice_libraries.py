@@ -165,11 +165,16 @@ _BATCHES = "hand over many changes in one WriteBatch"
 _OF_ROCKSDB = dict.fromkeys(("small_requests", "slow_small_requests"), _BATCHES) | {
     "sync": f"{_BATCHES}, or write without WriteOptions.sync, {_MAY_BE_LOST}",
 }
+_OF_DUCKDB = dict.fromkeys(("small_requests", "slow_small_requests"), _TRANSACTIONS) | {
+    "sync": f"{_TRANSACTIONS}, each of which waits for the device; or load many rows at once (COPY, "
+    "an Appender)",
+}
 OF_DATABASES = {
     "sqlite": _OF_SQLITE,
     SQLITE_LOG: _OF_SQLITE | _OF_SQLITE_LOG,
     "lmdb": _OF_LMDB,
     "rocksdb": _OF_ROCKSDB,
+    "duckdb": _OF_DUCKDB,
 }
 _FILL_SQLITE = (
     "bind values to one prepared statement (executemany), insert in the order of the key, and make "

@@ -12,6 +12,7 @@ from tailrace.verdict.requests import KINDS
 _NETCDF = (".nc", ".nc4", ".cdf", ".netcdf")
 _HDF5 = (".h5", ".hdf5", ".hdf", ".cgns", ".he5")
 _SQLITE = (".sqlite", ".sqlite3", ".gpkg")
+_DUCKDB = (".duckdb", ".duckdb.wal")
 _LMDB = ("data.mdb", "lock.mdb")
 # LevelDB's alike.
 _ROCKSDB = re.compile(r"\d{6}\.(log|sst|ldb|dbtmp|blob)|(manifest|options)-\d{6}(\.dbtmp)?")
@@ -22,13 +23,14 @@ SQLITE_LOG = "sqlite, log"
 OF_HDF5 = re.compile("H5[A-Z]{1,2}(_|[a-z])")
 OF_NETCDF = re.compile("nc_(create|open|enddef|close|sync|(put|get)_)")
 # By library: how its file's name begins, and its functions, where it is linked statically.
-_ON_THE_WAY = {
+_ON_THE_WAY: dict[str, tuple[str | tuple[str, ...], re.Pattern[str]]] = {
     "pnetcdf": ("libpnetcdf", re.compile("ncmpio?_")),
     "netcdf": ("libnetcdf", OF_NETCDF),
     "hdf5": ("libhdf5", OF_HDF5),
     "sqlite": ("libsqlite3", re.compile("sqlite3(_|[A-Z])")),
     "lmdb": ("liblmdb", re.compile("mdb_(txn|put|cursor|env|get)")),
     "rocksdb": ("librocksdb", re.compile("rocksdb::|_ZNK?7rocksdb")),
+    "duckdb": (("libduckdb", "_duckdb"), re.compile("duckdb::|_ZNK?6duckdb")),
     "petsc": ("libpetsc", re.compile("Petsc(Viewer|Binary|FOpen|F?Printf|VFPrintf|Synchronized)")),
 }
 # Also calls functions of the program, for a monitor or a residual: what these do is none of its.
@@ -60,6 +62,8 @@ def library_of(path: bytes | str, layer: str, mpiio_ns: int) -> str:
         return "hdf5"
     if name.endswith(_SQLITE):
         return "sqlite"
+    if name.endswith(_DUCKDB):
+        return "duckdb"
     if name in _LMDB:
         return "lmdb"
     if _ROCKSDB.fullmatch(name):
