@@ -166,8 +166,8 @@ _OF_ROCKSDB = dict.fromkeys(("small_requests", "slow_small_requests"), _BATCHES)
     "sync": f"{_BATCHES}, or write without WriteOptions.sync, {_MAY_BE_LOST}",
 }
 _OF_DUCKDB = dict.fromkeys(("small_requests", "slow_small_requests"), _TRANSACTIONS) | {
-    "sync": f"{_TRANSACTIONS}, each of which waits for the device; or load many rows at once (COPY, "
-    "an Appender)",
+    "sync": f"{_TRANSACTIONS}, each of which waits for the device; or load many rows at once "
+    "(COPY, an Appender)",
 }
 OF_DATABASES = {
     "sqlite": _OF_SQLITE,
