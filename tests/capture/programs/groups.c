@@ -58,7 +58,7 @@ static void files(const char *path)
     MPI_File_open(MPI_COMM_WORLD, path, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &file);
     MPI_File_write_at_all(file, 64 * rank, out, 16, MPI_INT, &status);
     MPI_File_sync(file);
-    PMPI_Barrier(MPI_COMM_WORLD); /* all have written; not recorded */
+    MPI_Barrier(MPI_COMM_WORLD); /* all have written */
     MPI_File_read_at(file, 64 * ranks - 4, in, 16, MPI_INT,
                      MPI_STATUS_IGNORE); /* 4 bytes are left there */
     MPI_File_iwrite_at(file, 64 * rank, out, 2, MPI_INT, &request);
