@@ -122,6 +122,7 @@ fn pack_run(
     let observed = write_blocks(run, &mut writer, threads.max(1), progress)?;
     for (location, observed) in run.tables.locations.iter_mut().zip(&observed) {
         location.events = observed.events;
+        location.capture_ns = location.capture_ns.map(|taken_ns| observed.of_capture(taken_ns));
         if location.main {
             location.ended = observed.ended(location.ended == Ended::Known);
         }

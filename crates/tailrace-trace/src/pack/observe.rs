@@ -15,6 +15,8 @@ use crate::wire::{class, control, file};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Observed {
     pub events: u64,
+    /// Calls that became part of one that waits.
+    pub merged: u64,
     pub not_understood: u64,
     initialized_ns: Option<i64>,
     finalize_ns: Option<i64>,
@@ -46,6 +48,10 @@ impl<'a> Observer<'a> {
     /// Events that are like others which were observed.
     pub(super) fn count(&mut self, events: u64) {
         self.observed.events += events;
+    }
+
+    pub(super) fn merge(&mut self, calls: u64) {
+        self.observed.merged += calls;
     }
 
     #[inline]
@@ -135,9 +141,16 @@ pub(super) fn mark_opaque(files: &mut [FileEntry], observed: &[Observed]) {
 }
 
 impl Observed {
+    /// What capture took of the thread's other time: in a wait it takes nothing from anybody.
+    pub(super) fn of_capture(&self, taken_ns: i64) -> i64 {
+        let all = u128::from(self.events + self.merged).max(1);
+        (u128::from(taken_ns.unsigned_abs()) * u128::from(self.events) / all) as i64
+    }
+
     /// The process went on as another program.
     pub(super) fn go_on(&mut self, later: Self) {
         self.events += later.events;
+        self.merged += later.merged;
         self.not_understood += later.not_understood;
         self.initialized_ns = self.initialized_ns.or(later.initialized_ns);
         self.finalize_ns = later.finalize_ns.or(self.finalize_ns);
@@ -196,6 +209,14 @@ mod tests {
 
     fn main(begin_ns: i64, end_ns: i64) -> Location {
         Location { main: true, begin_ns, end_ns, ..Location::default() }
+    }
+
+    #[test]
+    fn what_capture_takes_of_a_wait_is_not_taken_of_anything() {
+        // 30 calls took it 90 ns, of which 20 became part of a wait
+        let observed = Observed { events: 10, merged: 20, ..Observed::default() };
+        assert_eq!(observed.of_capture(90), 30);
+        assert_eq!(Observed::default().of_capture(90), 0); // of no calls at all
     }
 
     #[test]

@@ -82,11 +82,16 @@ impl<'a> Polls<'a> {
         self.call.end_ns = decoder.state().1;
     }
 
+    pub(super) fn besides(&self) -> u64 {
+        self.calls - 1
+    }
+
     /// How many there were besides, as an event; the call; and the state before both.
     pub(super) fn end(self) -> (Option<Decoded>, Decoded, State) {
-        let Self { call, state, calls, .. } = self;
-        let besides = (calls > 1).then(|| {
-            let (function, words) = (call.shape.function, vec![calls as i64 - 1]);
+        let besides = self.besides();
+        let Self { call, state, .. } = self;
+        let besides = (besides > 0).then(|| {
+            let (function, words) = (call.shape.function, vec![besides as i64]);
             let (part, class, place) = (Part::Call, class::COUNTED, 0);
             let shape = CodedShape { part, function, class, place, words };
             Decoded::new(call.begin_ns, call.begin_ns, Arc::new(shape))

@@ -151,6 +151,7 @@ impl<'a> Packer<'a> {
     }
 
     fn add_polls(&mut self, polls: Polls<'_>) -> bool {
+        self.observer.merge(polls.besides());
         let (besides, call, state) = polls.end();
         besides.is_none_or(|besides| self.add(&besides, state)) && self.add(&call, state)
     }
