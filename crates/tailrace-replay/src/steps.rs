@@ -282,10 +282,9 @@ fn course(tables: &Tables, shape: &Shape, tokens: u32, io: bool) -> Course {
 #[inline(never)]
 fn is_part(tables: &Tables, function: u16, file: u32) -> bool {
     let Function { name, layer } = &tables.functions[usize::from(function)];
-    let opaque = || tables.files.get(file as usize).is_some_and(|file| file.opaque);
     match layer {
         Layer::MpiIo => name.ends_with("_end"),
-        Layer::Asynchronous => opaque(),
+        Layer::Asynchronous => tables.files.get(file as usize).is_some_and(|file| file.opaque),
         _ => false,
     }
 }

@@ -77,6 +77,8 @@ fn of_file(file: &FileAccount, fact: &str) -> i64 {
         "written" => file.total.bytes[1] as i64,
         "writes" => file.total.calls[1] as i64,
         "write" => file.total.time[1],
+        "small-writes" => file.total.patterns[1].small as i64,
+        "empty-writes" => file.total.patterns[1].empty as i64,
         _ => panic!("unknown fact {fact} of a file"),
     }
 }

@@ -182,11 +182,9 @@ impl Tallies {
         }
     }
 
-    /// A call's time is the file's, which has its bytes already.
-    #[cold]
-    pub(crate) fn add_time(&mut self, step: &Step, time: i64) {
-        let tally = self.files.entry((step.file, step.layer)).or_default();
-        tally.time[step.access as usize] += time;
+    /// A call inside another of its layer or further in: the file has its time and bytes already.
+    pub(crate) fn take_nested(&mut self, step: &Step, sum: Sum) {
+        self.add_function(step, sum);
     }
 
     /// For so long of a call it waited for other ranks, and was none on the file.
@@ -194,11 +192,12 @@ impl Tallies {
     pub(crate) fn waited(&mut self, step: &Step, time: i64) {
         self.places.waited(step, time);
         if step.is_on_file() {
-            self.add_time(step, -time);
+            let tally = self.files.entry((step.file, step.layer)).or_default();
+            tally.time[step.access as usize] -= time;
         }
     }
 
-    pub(crate) fn add_function(&mut self, step: &Step, sum: Sum) {
+    fn add_function(&mut self, step: &Step, sum: Sum) {
         let tally = self.function(step.function);
         tally.calls += sum.calls;
         tally.time += sum.time;

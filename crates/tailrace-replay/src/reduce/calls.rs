@@ -229,8 +229,7 @@ impl Rank<'_> {
     #[allow(clippy::inline_always)] // into the loop over a rank's only thread
     #[inline(always)]
     fn end_io(&mut self, i: usize, call: &Call<'_>, begin: i64) {
-        let counts = self.leave_io(i) && !self.threads[i].is_in_wait();
-        let moved = counts && call.step.bytes > 0 && self.is_inside(&call.event, begin);
+        let moved = self.leave_io(i) && call.step.bytes > 0 && self.is_inside(&call.event, begin);
         if let (true, Some(direction)) = (moved, call.step.access.direction()) {
             self.move_bytes(i, call.step, begin, direction);
         }
@@ -251,7 +250,8 @@ impl Rank<'_> {
         }
     }
 
-    /// Adds a call that ended to what is summed per shape, if it is in the window, and the longest.
+    /// Adds a call that ended to what is summed per shape and to the longest. Calls outside the
+    /// window do not count.
     #[inline]
     fn tally(&mut self, i: usize, call: &mut Call<'_>, begin: i64, state: State) {
         let inside = self.is_inside(&call.event, begin);
@@ -260,7 +260,7 @@ impl Rank<'_> {
         let duration = thread.at - begin;
         let sum = Sum { calls: u64::from(inside), time: duration };
         if thread.is_inside_alike(step) {
-            thread.take_nested(step, sum);
+            thread.tallies.take_nested(step, sum);
         } else {
             call.sum.add(sum);
             if step.io && inside {

@@ -16,7 +16,7 @@ use crate::graph::locks::WindowId;
 use crate::graph::vertex::Site;
 use crate::reduce::load::Next;
 use crate::reduce::requests::{Requests, Role};
-use crate::steps::{Step, Sum};
+use crate::steps::Step;
 
 #[allow(clippy::struct_excessive_bools)] // facts that are independent of one another
 #[derive(Clone, Copy, Debug)]
@@ -216,22 +216,7 @@ impl Thread {
     /// file call, MPI-IO in MPI-IO.
     #[inline]
     pub(crate) fn is_inside_alike(&self, step: &Step) -> bool {
-        if step.io { self.in_io() || self.is_in_wait() } else { step.mpiio && self.mpiio_depth > 0 }
-    }
-
-    /// A call in one that counts it: the file has its bytes already, and its time as well, unless
-    /// the call around it waits, for which the file has no time.
-    pub(crate) fn take_nested(&mut self, step: &Step, sum: Sum) {
-        self.tallies.add_function(step, sum);
-        if step.io && !self.in_io() && step.is_on_file() {
-            self.tallies.add_time(step, sum.time);
-        }
-    }
-
-    /// Is in an opaque collective call that other ranks have not entered.
-    #[inline]
-    pub(crate) fn is_in_wait(&self) -> bool {
-        self.stack.iter().any(|frame| frame.waiting)
+        if step.io { self.in_io() } else { step.mpiio && self.mpiio_depth > 0 }
     }
 
     /// The state follows from what the thread is in.

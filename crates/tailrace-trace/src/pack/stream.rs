@@ -5,7 +5,7 @@ use std::sync::mpsc::SyncSender;
 
 use hashbrown::HashMap;
 
-use crate::coded::CodedShape;
+use crate::coded::{CodedShape, has_no_answer};
 use crate::event::Part;
 use crate::packed::{Block, Encoder};
 use crate::raw::decode::{Decoded, Decoder};
@@ -133,6 +133,9 @@ impl<'a> Packer<'a> {
 
     /// `false` when nobody wants more blocks.
     fn take(&mut self, next: Decoded, state: State) -> bool {
+        if self.polls.is_none() && !has_no_answer(&next.shape) {
+            return self.add(&next, state);
+        }
         let mut wanted = true;
         let mut polls = match self.polls.take() {
             Some(polls) if polls.is_asked_again(&next) => polls.and(next),
