@@ -114,19 +114,14 @@ struct transfer {
     bool waits_for_in; /* else for what is written to */
 };
 
-static struct side side_of(int descriptor)
-{
-    struct side side = {descriptor, descriptor_file(descriptor), 0};
-    side.holds = descriptor_pipe_size(descriptor);
-    return side;
-}
-
 static bool find_transfer(struct transfer *transfer, int out, int in)
 {
-    if (!descriptor_file(out) && !descriptor_file(in))
+    transfer->out = (struct side){out, descriptor_file(out), 0};
+    transfer->in = (struct side){in, descriptor_file(in), 0};
+    if (!transfer->out.file && !transfer->in.file)
         return false;
-    transfer->out = side_of(out);
-    transfer->in = side_of(in);
+    transfer->out.holds = descriptor_pipe_size(out);
+    transfer->in.holds = descriptor_pipe_size(in);
     /* A pipe that would make it wait, or the side that is no pipe. */
     if (transfer->in.holds > 0)
         transfer->waits_for_in = !quiet_is_ready(in, POLLIN);
