@@ -32,8 +32,6 @@ from tailrace.names import printable, shown_path
 ROOM_BYTES = 1 << 20
 # Options of setpriv that name a user, whose rights the program then has.
 SETPRIV_USERS = ("--reuid", "--ruid", "--euid")
-# Of shells, those too that capture's own list (starters.c) has and launch.py's has not.
-ALL_SHELLS = SHELLS | {"rbash", "mksh", "busybox"}
 # What a shell runs several commands by, or waits for none.
 SEVERAL = frozenset(";&|\n")
 
@@ -257,7 +255,7 @@ def _no_rank(attempt: Attempt) -> Reason:
 def _is_shell(attempt: Attempt) -> Reason:
     """Whether it starts programs is not known: builtins may do all of its work, `echo >>log`."""
     program, launch = attempt.launch.program, attempt.launch
-    by_name = program is not None and program.name in ALL_SHELLS
+    by_name = program is not None and program.name in SHELLS
     if attempt.options.processes == "all" or not (by_name or launch.is_script):
         return None
     what = "is a shell" if by_name else "is a shell's script"
