@@ -47,11 +47,18 @@ from tailrace.verdict.advice import advice
 from tailrace.verdict.by_path import through, through_library
 from tailrace.verdict.cause import ONE_FILE_SHARE
 from tailrace.verdict.evidence import NOTABLE_LOSS, Evidence, Finding, Kind
-from tailrace.verdict.flushes import REOPENED, STREAMS, made_by
+from tailrace.verdict.filters import READ, WRITTEN, filters
+from tailrace.verdict.flushes import STREAMS, made_by
 from tailrace.verdict.libraries import content_of
 from tailrace.verdict.modules import are_modules
 from tailrace.verdict.places import Places
-from tailrace.verdict.requests import KINDS, MOVING_KINDS, SMALL_BYTES, moved_column
+from tailrace.verdict.requests import (
+    KINDS,
+    MOVING_KINDS,
+    SMALL_BYTES,
+    are_reopened,
+    moved_column,
+)
 from tailrace.verdict.same_bytes import REDUNDANT, passes_of_each
 
 # A few may be steps of the program.
@@ -74,10 +81,8 @@ FORMATTED_BYTES_PER_S = 8_000_000
 PACKED_BYTES_PER_S = 200_000
 # More often for each open of a file than by its end, and by what looks at it first.
 BROKEN = 3
-# Of which files' bytes filters may be; what each process says of them; and what share is too little
-# to be what lies between calls.
+# Of which files' bytes filters may be, and what share is too little to be what lies between calls.
 FILTERED = ("hdf5", "netcdf")
-FILTERS = ("compressed", "decompressed")
 HARDLY = 0.1
 # HDF5's cache of what it keeps in a file besides the chunks and bytes of datasets.
 TABLES = re.compile("H5(C|AC)_")
@@ -148,7 +153,11 @@ def between_calls(evidence: Evidence) -> Finding | None:
     words, longest_ns = advice(Kind.BETWEEN_CALLS, advised), time_ns
     if advised == "read" and (again := _again(evidence, files)):
         words = again + advice(Kind.BETWEEN_CALLS, "read again")
-    if content.partition(",")[0] in FILTERED and _is_reopened(evidence, files) and not flush:
+    if (
+        content.partition(",")[0] in FILTERED
+        and are_reopened(evidence.files)[files].all()
+        and not flush
+    ):
         words = f"{advice(Kind.BETWEEN_CALLS, 'reopened')}; {words}"
     if (most := _most_on(evidence, time_ns)) is not None:
         longest_ns = float(between_calls_ns(evidence)[most])
@@ -240,7 +249,7 @@ def _content(evidence: Evidence, files: list[int]) -> str:
 
 def _without_filters(evidence: Evidence, found: Between, content: str) -> str:
     """`, tables` where HDF5's cache of the file's tables makes these calls, and no chunk is moved;
-    `, unfiltered` of a shared HDF5, whose filters are measured (compression.py), if hardly any of
+    `, unfiltered` of a shared HDF5, whose filters are measured (filters.py), if hardly any of
     what lies between them was spent there."""
     meta, rows = evidence.columns["meta"], np.asarray(found.rows)
     if content not in FILTERED:
@@ -251,16 +260,16 @@ def _without_filters(evidence: Evidence, found: Between, content: str) -> str:
     of_tables = through(places, TABLES)[rows]
     if spent_ns[of_tables].sum() >= ONE_FILE_SHARE * spent_ns.sum():
         return ", tables"
-    told = (told for key in FILTERS for told in re.split("[,;]", meta.get(key, "")) if told)
-    filtered_ns = sum(int(each.split(" ")[0]) for each in told)
+    done = (*filters(evidence, WRITTEN), *filters(evidence, READ))
+    filtered_ns = sum(int(each.time_ns.sum()) for each in done)
     watched = "usage" in meta and through_library(places, "libhdf5")[rows].all()
     return ", unfiltered" if watched and filtered_ns < HARDLY * found.time_ns else ""
 
 
-def _is_reopened(evidence: Evidence, files: list[int]) -> bool:
-    """Whether each user opens each of the files again and again."""
-    opens, ranks = (np.asarray(evidence.files[name])[files] for name in ("opens", "ranks"))
-    return bool((opens >= REOPENED * np.maximum(ranks, 1)).all())
+def kind_between(evidence: Evidence) -> str:
+    """Reads or writes, whichever the sentence is about; empty where nothing is said."""
+    told = _told(evidence)
+    return told.found.kind if told else ""
 
 
 def _made_of(evidence: Evidence, found: Between, files: list[int]) -> str:

@@ -23,29 +23,10 @@ from tailrace.units import byte_count, count, nanoseconds, percent, to_seconds
 from tailrace.verdict.advice import advice
 from tailrace.verdict.between import UNEVEN, named_ranks
 from tailrace.verdict.evidence import NOTABLE_LOSS, Evidence, Finding, Kind
+from tailrace.verdict.filters import COMPRESSING, READ, WRITTEN, ZLIB, Filter, filters
 
 NOTABLE_PART = 0.1
 AGAIN = 1.5
-ZLIB = 1
-# By the numbers that HDF5 and its registry gave them.
-COMPRESSING = {
-    ZLIB: "zlib",
-    4: "szip",
-    5: "n-bit",
-    6: "scale-offset",
-    307: "bzip2",
-    32000: "lzf",
-    32001: "blosc",
-    32004: "lz4",
-    32008: "bitshuffle",
-    32013: "zfp",
-    32015: "zstd",
-    32017: "sz",
-    32024: "sz3",
-    32026: "blosc2",
-    32028: "sperr",
-}
-NAMES = COMPRESSING | {2: "shuffle", 3: "fletcher32"}
 
 
 class _Way(NamedTuple):
@@ -60,7 +41,7 @@ class _Way(NamedTuple):
 
 
 WRITING = _Way(
-    "compressed",
+    WRITTEN,
     Kind.COMPRESSION,
     "compressing",
     "",
@@ -68,27 +49,13 @@ WRITING = _Way(
     "let every rank write, and compress, a part",
 )
 READING = _Way(
-    "decompressed",
+    READ,
     Kind.DECOMPRESSION,
     "decompressing",
     " to what is read",
     "hdf5, read",
     "let every rank read, and decompress, a part",
 )
-
-
-class _Filter(NamedTuple):
-    """Length P; time without waits for a processor."""
-
-    number: int
-    time_ns: np.ndarray
-    calls: np.ndarray
-    bytes_before: np.ndarray
-    bytes_after: np.ndarray
-
-    @property
-    def name(self) -> str:
-        return NAMES.get(self.number, str(self.number))
 
 
 def compression(evidence: Evidence) -> Finding | None:
@@ -100,7 +67,7 @@ def decompression(evidence: Evidence) -> Finding | None:
 
 
 def _found(evidence: Evidence, way: _Way) -> Finding | None:
-    done = _named(_filters(evidence, way))
+    done = _named(filters(evidence, way.meta))
     time_ns = _time_ns(evidence, done)
     ranks = sorted({int(rank) for each in done for rank in np.flatnonzero(each.calls)})
     mean_ns = float(time_ns.sum()) / max(len(ranks), 1)
@@ -129,7 +96,7 @@ def _found(evidence: Evidence, way: _Way) -> Finding | None:
     )
 
 
-def _named(filters: list[_Filter]) -> list[_Filter]:
+def _named(filters: list[Filter]) -> list[Filter]:
     """Those with a notable part of the time: what others take is in no sentence."""
     part_ns = NOTABLE_PART * sum(int(each.time_ns.sum()) for each in filters)
     return [each for each in filters if each.time_ns.sum() >= part_ns]
@@ -138,10 +105,10 @@ def _named(filters: list[_Filter]) -> list[_Filter]:
 def compression_ns(evidence: Evidence) -> np.ndarray:
     """Length P: what of each rank's useful time these sentences are about."""
     said = [way for way in (WRITING, READING) if _found(evidence, way)]
-    return _time_ns(evidence, [f for way in said for f in _named(_filters(evidence, way))])
+    return _time_ns(evidence, [f for way in said for f in _named(filters(evidence, way.meta))])
 
 
-def _what(filters: list[_Filter], way: _Way) -> str:
+def _what(filters: list[Filter], way: _Way) -> str:
     *others, last = [each.name for each in filters]
     names = f"{', '.join(others)} and {last}" if others else last
     if all(each.number in COMPRESSING for each in filters):
@@ -150,12 +117,12 @@ def _what(filters: list[_Filter], way: _Way) -> str:
     return f"what HDF5's filter{'s' if others else ''} {names} {verb}{way.does}"
 
 
-def _is_compress2(done: _Filter, way: _Way) -> bool:
+def _is_compress2(done: Filter, way: _Way) -> bool:
     """HDF5's deflate filter calls that, and so may the program."""
     return way is WRITING and done.number == ZLIB
 
 
-def _facts(done: _Filter, way: _Way) -> str:
+def _facts(done: Filter, way: _Way) -> str:
     calls, before, after = (int(each.sum()) for each in done[2:])
     function = f"HDF5's filter {done.name}, one for each chunk"
     if _is_compress2(done, way):
@@ -166,7 +133,7 @@ def _facts(done: _Filter, way: _Way) -> str:
     )
 
 
-def _most_again(evidence: Evidence, filters: list[_Filter]) -> float:
+def _most_again(evidence: Evidence, filters: list[Filter]) -> float:
     """How many times what the ranks' files hold went through one filter; 0 where it is not known
     where in them was read. A rank that reads the file of another reads it for itself."""
     table = evidence.file_rank
@@ -176,27 +143,7 @@ def _most_again(evidence: Evidence, filters: list[_Filter]) -> float:
     return max(int(each.bytes_before.sum()) for each in filters) / held
 
 
-def _time_ns(evidence: Evidence, filters: list[_Filter]) -> np.ndarray:
+def _time_ns(evidence: Evidence, filters: list[Filter]) -> np.ndarray:
     none = np.zeros(evidence.ranks, dtype=np.int64)
     whole = sum((each.time_ns for each in filters), none)
     return np.minimum(whole, evidence.times.useful_ns)
-
-
-def _filters(evidence: Evidence, way: _Way) -> list[_Filter]:
-    """The longest first. Nothing where it is not known, or is known of more than the report is
-    about."""
-    by_rank = evidence.columns["meta"].get(way.meta, "").split(",")
-    if len(by_rank) != evidence.ranks or evidence.chosen_of_ns:
-        return []
-    sums: dict[int, np.ndarray] = {}
-    for rank, text in enumerate(by_rank):
-        for told in filter(None, text.split(";")):
-            numbers = [*map(int, told.split(" ")), ZLIB]
-            none = np.zeros((4, evidence.ranks), dtype=np.int64)
-            sums.setdefault(numbers[4], none)[:, rank] += numbers[:4]
-    ran = np.array([evidence.ran_while_useful(rank) for rank in range(evidence.ranks)])
-    found = [
-        _Filter(number, (rows[0] * ran).astype(np.int64), *rows[1:])
-        for number, rows in sums.items()
-    ]
-    return sorted(found, key=lambda each: -int(each.time_ns.sum()))

@@ -16,6 +16,7 @@ from tailrace.verdict.places import Places
 from tailrace.verdict.requests import (
     FLUSH_NAMES,
     MANY_REQUESTS,
+    are_reopened,
     bytes_of_functions,
     flushed,
     sums_of,
@@ -39,8 +40,6 @@ OF_LIBRARIES = tuple(by for by, (advised, _) in STREAMS.items() if advised in LI
 CLOSING_HDF5 = re.compile(r"H5Fclose$")
 # By netCDF: where definitions end, and where the file is closed.
 SYNCS_OF_AN_OPEN = 2
-# Who opens a file so often could have kept it open.
-REOPENED = 20
 
 
 class Flushes(NamedTuple):
@@ -104,8 +103,8 @@ def synchronised_by_library(evidence: Evidence, files: np.ndarray) -> str:
     if 2 * int(spent_ns[itself].sum()) <= evidence.use.time_ns("sync"):
         return ""
     table = evidence.files
-    opens, ranks, syncs = (np.asarray(table[name])[files] for name in ("opens", "ranks", "syncs"))
-    if (opens >= REOPENED * ranks).all():
+    opens, syncs = (np.asarray(table[name])[files] for name in ("opens", "syncs"))
+    if are_reopened(table)[files].all():
         return "by library, again"
     often = syncs.sum() > SYNCS_OF_AN_OPEN * opens.sum()
     return "by library, definitions" if often else "by library" + ", once" * (len(files) == 1)

@@ -37,7 +37,9 @@ from tailrace.verdict.requests import (
     MOVING_KINDS,
     OF_DIRECTORIES,
     OTHERS,
+    REOPENED,
     Use,
+    are_reopened,
     calls_of,
     calls_of_functions,
     sum_use,
@@ -47,9 +49,7 @@ from tailrace.verdict.zarr import are_of_zarr, metadata_again, metadata_of
 
 # A second kind of call is named where it has so much of the time.
 WORTH_NAMING = 0.1
-# A file opened so often by one rank could have stayed open; with so few requests each time, the
-# opens are not paid for.
-REOPENED = 20
+# With so few requests each time, opens are not paid for.
 FEW_REQUESTS = 4
 # Of what all writes of a whole file would be, one part in so many.
 ANEW = 3
@@ -291,9 +291,9 @@ def read_at_each_open(evidence: Evidence, kind: str) -> Cause | None:
 
 def opened_for_tables(evidence: Evidence) -> np.ndarray:
     """Rows of files that a library with tables opens again and again, for little else."""
-    files, ranks = evidence.files, np.asarray(evidence.files["ranks"])
+    files = evidence.files
     opens, moved = np.asarray(files["opens"]), np.asarray(files["bytes_read"])
-    often = (opens >= REOPENED * ranks) & (opens > 0) & (moved < TABLES_BYTES * opens)
+    often = are_reopened(files) & (moved < TABLES_BYTES * opens)
     often &= np.asarray(files["bytes_written"]) < TABLES_BYTES * opens
     tables = [evidence.library_in(row) in WITH_TABLES for row in range(len(often))]
     return np.flatnonzero(often & np.asarray(tables, dtype=bool))
@@ -324,7 +324,7 @@ def often_opened(evidence: Evidence) -> np.ndarray:
     renamed or removed about as often, nor where much is written each time: who replaces a file has
     to open it."""
     files = evidence.files
-    opens, ranks = np.asarray(files["opens"]), np.asarray(files["ranks"])
+    opens = np.asarray(files["opens"])
     requests = np.asarray(files["reads"]) + np.asarray(files["writes"])
     replaced = calls_of_functions(
         evidence.columns["functions"], OTHERS["rename"] | OTHERS["removal"]
@@ -334,7 +334,7 @@ def often_opened(evidence: Evidence) -> np.ndarray:
     )
     few = requests <= FEW_REQUESTS * opens
     few &= np.asarray(files["bytes_written"]) < SMALL_FILE_BYTES * opens
-    often = (opens >= REOPENED * ranks) & (opens > 0) & ~_are_nameless(evidence)
+    often = are_reopened(files) & ~_are_nameless(evidence)
     return np.flatnonzero(often & few & kept)
 
 

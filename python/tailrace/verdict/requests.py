@@ -115,6 +115,8 @@ MANY_REQUESTS = 1000
 MIXED = 0.1
 # With so many more calls than bytes, nearly all of them move none.
 MANY_EMPTY = 10
+# A file opened so often by one rank could have stayed open.
+REOPENED = 20
 # … where those that move none are counted.
 MOSTLY_EMPTY = 0.9
 # A page cache takes a small request in microseconds: one that takes this waits for a device.
@@ -208,6 +210,12 @@ def sum_use(table: dict[str, Any], rows: Iterable[int] | None = None) -> Use:
         chosen = np.fromiter(rows, dtype=np.int64)
         columns = {name: column[chosen] for name, column in columns.items()}
     return Use({name: int(column.sum()) for name, column in columns.items()})
+
+
+def are_reopened(files: dict[str, Any]) -> np.ndarray:
+    """For each row of "files" whether each rank that uses it opens it again and again."""
+    opens, ranks = (np.asarray(files[name]) for name in ("opens", "ranks"))
+    return np.asarray((opens >= REOPENED * ranks) & (opens > 0))
 
 
 def moved_column(kind: str) -> str:

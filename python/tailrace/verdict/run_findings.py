@@ -4,7 +4,7 @@ import numpy as np
 
 from tailrace.units import byte_count, count, nanoseconds, percent, to_seconds
 from tailrace.verdict.advice import advice
-from tailrace.verdict.between import CALLS, UNEVEN, between_calls, between_calls_ns
+from tailrace.verdict.between import UNEVEN, between_calls_ns, kind_between
 from tailrace.verdict.compression import compression_ns
 from tailrace.verdict.elsewhere import elsewhere
 from tailrace.verdict.ends import computed_at_most_ns, many_are_lost, much_is_unknown, unknown_ns
@@ -17,7 +17,7 @@ from tailrace.verdict.messages import (
     waits_for_all,
     waits_for_windows,
 )
-from tailrace.verdict.names_of_files import REOPENED, WITH_TABLES
+from tailrace.verdict.names_of_files import WITH_TABLES
 from tailrace.verdict.off_path import (
     asleep,
     overlapped_io_ns,
@@ -30,6 +30,7 @@ from tailrace.verdict.off_path import (
 from tailrace.verdict.polls import Poll, meanwhile_polled, polled_asleep, polls_of_files
 from tailrace.verdict.requests import (
     MOVING_KINDS,
+    REOPENED,
     SETTING_UP,
     VERBS,
     moves_little_alone,
@@ -142,13 +143,11 @@ def _prepares(evidence: Evidence, rank: int, longer_ns: float) -> str:
     """The kind of calls that the rank formats or parses between, where that is notable, more than
     the others do, and much of what it is busy longer besides: as pandas makes a block's text before
     it writes the first line of it. Else empty."""
-    said, between_ns = between_calls(evidence), between_calls_ns(evidence)
+    between_ns = between_calls_ns(evidence)
     mean_ns = float(evidence.times.mean_ns(between_ns))
     notable = evidence.share(float(between_ns[rank])) >= NOTABLE_LOSS
     more = between_ns[rank] > UNEVEN * mean_ns and between_ns[rank] >= ALIKE * longer_ns
-    if said is None or not (notable and more):
-        return ""
-    return next(kind for kind in MOVING_KINDS if f" {CALLS[kind]} " in said.finding)
+    return kind_between(evidence) if notable and more else ""
 
 
 def _is_mostly_named(

@@ -28,7 +28,6 @@ from tailrace.verdict.whose_calls import why_of_rank
 
 # Where what is known of I/O is nearly all that there can be, there is no doubt.
 KNOWN = 2.0
-SHARED = "ranks share memory"
 SHARES = ("MPI_Win_allocate_shared", "MPI_Win_shared_query")
 # Who asks so often waits by asking.
 MANY = 20
@@ -47,75 +46,64 @@ ASKS = frozenset(
 
 
 class Doubt(NamedTuple):
-    """Which rank may wait for the one in file calls, for what share of the run, and why that is not
-    known."""
+    """Which rank may wait for which, in file calls, for what shares of the run, and why that is not
+    known: it sleeps, or seems to compute."""
 
     rank: int
     share: float
-    who: str
-    whether: str
-    advised: str
+    sleeps: bool
+    writer: int
+    writing: float
 
 
 def sleeps_beside_files(evidence: Evidence) -> Finding | None:
-    if evidence.ranks < 2:
+    if (doubt := _doubt(evidence)) is None:
         return None
-    spent_ns = evidence.times.io_ns - evidence.waited_by_rank_ns("io")
-    writer = int(spent_ns.argmax())
-    share = evidence.share(float(spent_ns[writer]))
-    enough = max(NOTABLE_LOSS, KNOWN * evidence.io_share)
-    doubt = _sleeps(evidence, writer, enough) or _looks(evidence, writer, enough)
-    if share < enough or doubt is None:
-        return None
+    rank, writer = doubt.rank, doubt.writer
+    outside, asks = "of the run outside MPI and file calls", _asks(evidence)
+    if doubt.sleeps:
+        who = f"rank {rank} sleeps {percent(doubt.share)} {outside}{asks}"
+        whether, advised = f"rank {rank} waits for that", "asks" if asks else ""
+    else:
+        shares = f"ranks share memory ({_shares_memory(evidence)})"
+        who = f"{shares}, rank {rank} is {percent(doubt.share)} {outside}"
+        whether, advised = f"rank {rank} looks there until that is done", ""
     what, of_calls = why_of_rank(evidence, writer)
     why = f" ({what})" if what else ""
     about_it = f"; if it waits for these calls: {of_calls}" if of_calls else ""
     return Finding(
         Kind.SLEEPS_BESIDE_FILES,
-        f"{doubt.who}, and rank {writer} spends {percent(share)} of it in file calls{why}: whether "
-        f"{doubt.whether} is not known",
+        f"{who}, and rank {writer} spends {percent(doubt.writing)} of it in file calls{why}: "
+        f"whether {whether} is not known",
         "a wait outside MPI counts as useful, and an ideal file system seems to save nothing of it",
-        min(share, doubt.share),
-        advice=f"{advice(Kind.SLEEPS_BESIDE_FILES, doubt.advised)}{about_it}",
-        ranks=(doubt.rank, writer),
+        min(doubt.writing, doubt.share),
+        advice=f"{advice(Kind.SLEEPS_BESIDE_FILES, advised)}{about_it}",
+        ranks=(rank, writer),
     )
 
 
 def looks_at_memory(evidence: Evidence) -> int | None:
     """The rank that may do nothing else for as long as it seems to compute."""
-    found = sleeps_beside_files(evidence)
-    looks = found is not None and found.finding.startswith(SHARED)
-    return found.ranks[0] if found is not None and looks else None
+    doubt = _doubt(evidence)
+    return None if doubt is None or doubt.sleeps else doubt.rank
 
 
-def _sleeps(evidence: Evidence, writer: int, enough: float) -> Doubt | None:
-    rank, share = _longest_but(writer, slept_ns(evidence), evidence)
-    if share < enough:
-        return None
-    asks = _asks(evidence)
-    who = f"rank {rank} sleeps {percent(share)} of the run outside MPI and file calls{asks}"
-    return Doubt(rank, share, who, f"rank {rank} waits for that", "asks" if asks else "")
-
-
-def _looks(evidence: Evidence, writer: int, enough: float) -> Doubt | None:
-    """Who looks at memory that ranks share, again and again, seems to compute."""
-    rank, share = _longest_but(writer, evidence.times.useful_ns, evidence)
-    shares = _shares_memory(evidence)
-    if share < enough or not shares:
-        return None
-    outside = f"rank {rank} is {percent(share)} of the run outside MPI and file calls"
-    who = f"{SHARED} ({shares}), {outside}"
-    return Doubt(rank, share, who, f"rank {rank} looks there until that is done", "")
-
-
-def _longest_but(writer: int, spent_ns: np.ndarray | None, evidence: Evidence) -> tuple[int, float]:
-    """Which other rank spends most time so, and what share of the run."""
-    if spent_ns is None:
-        return 0, 0.0
-    others = spent_ns.copy()
-    others[writer] = 0
-    rank = int(others.argmax())
-    return rank, evidence.share(float(others[rank]))
+def _doubt(evidence: Evidence) -> Doubt | None:
+    """Of who sleeps; else of who may look at memory that ranks share, again and again."""
+    spent_ns = evidence.times.io_ns - evidence.waited_by_rank_ns("io")
+    writer = int(spent_ns.argmax())
+    writing = evidence.share(float(spent_ns[writer]))
+    enough = max(NOTABLE_LOSS, KNOWN * evidence.io_share)
+    others = np.arange(evidence.ranks) != writer
+    looking_ns = evidence.times.useful_ns if _shares_memory(evidence) else None
+    for sleeps, times_ns in ((True, slept_ns(evidence)), (False, looking_ns)):
+        if times_ns is None or not others.any():
+            continue
+        rank = int(np.where(others, times_ns, 0).argmax())
+        share = evidence.share(float(times_ns[rank]))
+        if min(share, writing) >= enough:
+            return Doubt(rank, share, sleeps, writer, writing)
+    return None
 
 
 def _shares_memory(evidence: Evidence) -> str:
