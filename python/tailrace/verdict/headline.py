@@ -40,6 +40,8 @@ ALONE = (Kind.SERIAL_READER, Kind.SERIAL_WRITER, Kind.FEW_RANKS)
 LOCKS_SHARE = 0.1
 # A loss to the network is not another where so much of it is the exchange inside MPI-IO.
 SAME_LOSS = 0.5
+# What who is busy longer may do instead of computing, by the calls that it is for.
+WORKS = {"write": "preparing what is written", "read": "working on what was read"}
 
 Check = Callable[[Evidence], Finding | None]
 
@@ -259,7 +261,8 @@ def _what(evidence: Evidence, finding: Finding) -> str:
         return "Waiting for ranks that are started meanwhile takes"
     other = "time outside MPI and file calls" if asleep(evidence) else "computation"
     if finding.code is Kind.LOAD_IMBALANCE:
-        return f"Uneven {other} takes"
+        or_works = f", or {WORKS[finding.kinds[0]]}," if finding.kinds else ""
+        return f"Uneven {other}{or_works} takes"
     return f"Waiting for other ranks' {other} takes"
 
 

@@ -98,11 +98,14 @@ def imbalance(evidence: Evidence) -> Finding | None:
     least = min(known, key=lambda p: useful[p])
     idle = _idle(useful[known])
     who, kind = f"rank {rank}", ""
-    if moves := _moves_nearly_all(evidence, rank, to_seconds(useful[rank] - mean_ns)):
+    moves = _moves_nearly_all(evidence, rank, to_seconds(useful[rank] - mean_ns))
+    unsaid = moves is None and not idle.any()
+    prepared = _prepares(evidence, rank, float(useful[rank]) - mean_ns) if unsaid else ""
+    if moves:
         verb, moved = moves
         who = f"{who}, which {verb} {percent(moved)} of the bytes,"
         kind = _advised_of_moved(evidence, rank, verb)
-    elif prepared := _prepares(evidence, rank, float(useful[rank]) - mean_ns):
+    elif prepared:
         who = f"{who} {PREPARES[prepared]} where no call shows it, or"
         kind = _advised_of_moved(evidence, rank, VERBS[prepared][0])
     text = f"{who} computes {longer}"
@@ -121,6 +124,7 @@ def imbalance(evidence: Evidence) -> Finding | None:
         f"{spread} would save at most {nanoseconds(int(loss))}{supposing}",
         to_seconds(loss),
         advice(Kind.LOAD_IMBALANCE, kind),
+        kinds=(prepared,) if prepared else (),
     )
 
 
