@@ -48,6 +48,8 @@ struct stream_header {
 
 enum { HEADER_FLAG_MAIN = 1 };
 
+enum { FUNCTION_MPI_FIRST = 1000 }; /* numbers below are POSIX's and STDIO's */
+
 /* A call between its begin and its end. It lives in the stream, not on the program's stack: a
  * longjmp or an exception out of a wrapped call must leave nothing dangling. */
 struct open_call {
@@ -182,6 +184,15 @@ struct stream {
 static inline bool stream_has_named(const struct stream *stream, unsigned function)
 {
     return stream->named[function / 64] >> function % 64 & 1;
+}
+
+/* Whether a call of MPI's is open. A thread without a stream has none. */
+static inline bool stream_is_in_mpi(const struct stream *stream)
+{
+    for (unsigned depth = stream ? stream->depth : 0; depth; depth--)
+        if (stream->open[depth].function >= FUNCTION_MPI_FIRST)
+            return true;
+    return false;
 }
 
 /* The calling thread's stream, NULL before its first recorded call. */

@@ -16,10 +16,11 @@ void ending_prepare(void);
 /* descriptors.c: in a forked child the numbers of files are another process's. */
 void descriptors_forget(void);
 
+/* The program starts another process, if MPI does not in a call of its own: its daemons are not the
+ * program's, and ranks record by themselves. */
+void thread_started_process(void);
+
 /* Which may be small. */
 bool thread_is_on_signal_stack(void);
-
-/* The program starts another process. */
-void thread_started_process(void);
 
 #endif

@@ -19,8 +19,6 @@
 #include "../record.h"
 #include "hash.h"
 
-enum { FUNCTION_FIRST = 1000 }; /* numbers below are POSIX's and STDIO's */
-
 /* How the caller passes handles, statuses and strings. */
 enum language {
     LANGUAGE_C,
@@ -96,7 +94,7 @@ extern bool mpi_usable;
 static inline bool mpi_nested(const struct stream *stream, uintptr_t frame)
 {
     const struct open_call *open = &stream->open[stream->depth];
-    return open->function >= FUNCTION_FIRST && open->frame > frame;
+    return open->function >= FUNCTION_MPI_FIRST && open->frame > frame;
 }
 
 static inline struct stream *mpi_begin(struct call *call, unsigned function)

@@ -92,7 +92,7 @@ const char *tailrace_flavour_start(void *application_library, tailrace_find_symb
         return missing;
     bind_predefined();
     fortran_start(application_library, find);
-    tailrace_register_functions(FUNCTION_FIRST, tailrace_function_count, tailrace_function_names,
-                                tailrace_function_layers);
+    tailrace_register_functions(FUNCTION_MPI_FIRST, tailrace_function_count,
+                                tailrace_function_names, tailrace_function_layers);
     return NULL;
 }

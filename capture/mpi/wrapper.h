@@ -24,7 +24,7 @@ typedef void *(*tailrace_find_symbol)(void *handle, const char *name);
 TAILRACE_EXPORT const char *tailrace_flavour_start(void *application_library,
                                                    tailrace_find_symbol find_symbol);
 
-/* Generated: names and layers of the functions from FUNCTION_FIRST on. */
+/* Generated: names and layers of the functions from FUNCTION_MPI_FIRST on. */
 extern const char *const tailrace_function_names[];
 extern const uint8_t tailrace_function_layers[];
 extern const unsigned tailrace_function_count;

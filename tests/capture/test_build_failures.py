@@ -21,7 +21,8 @@ def _no_compiler(folder: Path) -> None:
 
 
 def _failing_compiler(folder: Path) -> None:
-    build_core(folder / "core.so", _script(folder / "cc", "echo error: no >&2; exit 1"))
+    says = "echo in error_string >&2; echo error: no >&2; exit 1"
+    build_core(folder / "core.so", _script(folder / "cc", says))
 
 
 def _no_mpicc(folder: Path) -> None:

@@ -15,8 +15,10 @@ LENGTH = 50 * MILLISECOND
 
 
 def uneven(call: Interval, other: Interval, between_s: int, others: int = 3) -> tuple[Finding, str]:
-    """What is said of it, and first: rank 0 is outside of calls for 9 s, and for so long of these between the 1000 pieces of a
-    call; others are for 3 s, and read or write half as many bytes in ten pieces each."""
+    """What is said of it, and first.
+
+    Rank 0 is outside of calls for 9 s, and for so long of these between the 1000 pieces of a call;
+    others are for 3 s, and read or write half as many bytes in ten pieces each."""
     rows = [[useful(9 * SECOND), call]]
     rows += [[useful(3 * SECOND), other, mpi(6 * SECOND)]] * others
     columns = Program(rows, *[9 * SECOND + call.length_ns] * 2, 9 * SECOND).columns()

@@ -56,7 +56,7 @@ def _run(command: list[str]) -> str:
         ) from None
     if done.returncode != 0:
         lines = (
-            [line for line in done.stderr.splitlines() if "error" in line]
+            [line for line in done.stderr.splitlines() if "error:" in line]
             or done.stderr.splitlines()
             or ["no reason given"]
         )

@@ -185,7 +185,7 @@ def wrapper(binding: Binding, number: int) -> str:
 
 
 def _counts(binding: Binding, number: int) -> str:
-    numbers = f"FUNCTION_FIRST + {number}, {_slots()[binding.function]}"
+    numbers = f"FUNCTION_MPI_FIRST + {number}, {_slots()[binding.function]}"
     call = f"real_{binding.identifier}({', '.join(binding.parameters)})"
     if binding.language == "C":
         return f"    mpi_count({numbers});\n    return {call};\n"
@@ -218,7 +218,7 @@ def _records(binding: Binding, number: int) -> str:
         + "    struct call call;\n"
         + _indent(pieces.prologue, 4)
     )
-    body += f"    struct stream *stream = mpi_begin(&call, FUNCTION_FIRST + {number});\n"
+    body += f"    struct stream *stream = mpi_begin(&call, FUNCTION_MPI_FIRST + {number});\n"
     body += _guarded(_expand(pieces.before, binding)) + _indent(pieces.ahead, 4)
     body += _call(binding, call)
     body += _indent(_expand(pieces.inside, binding), 4) + _guarded(_expand(pieces.after, binding))
