@@ -23,6 +23,8 @@ pytestmark = [pytest.mark.slow, pytest.mark.measured("rates of links")]
 NODE_BYTES_PER_S, SERVER_BYTES_PER_S = 40e6 / 8, 80e6 / 8
 # Of 1,514 bytes of a frame on Ethernet TCP has 1,448 for the program.
 PAYLOAD = 1448 / 1514
+# Who looks all the time has 8 bytes by TCP through such a link in 7 µs on a quick machine.
+LEAST_LATENCY_S = 1e-6
 
 
 @pytest.mark.whole
@@ -56,5 +58,5 @@ def test_four_nodes_find_their_links(testbed: Testbed, tmp_path: Path) -> None:
     assert found.client and found.client.bytes_per_s.value == link
     for rate in (found.bytes_per_s.write, found.bytes_per_s.read):
         assert rate.value == pytest.approx(SERVER_BYTES_PER_S * PAYLOAD, rel=0.1)
-    assert found.network.latency_s and 1e-5 < found.network.latency_s.value < 1e-3
+    assert found.network.latency_s and LEAST_LATENCY_S < found.network.latency_s.value < 1e-3
     assert answer["several"]["files"]["median_error"] < 0.25
