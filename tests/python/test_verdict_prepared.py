@@ -15,7 +15,7 @@ LENGTH = 50 * MILLISECOND
 
 
 def uneven(call: Interval, other: Interval, between_s: int, others: int = 3) -> tuple[Finding, str]:
-    """What is said of it, and first.
+    """The finding about it, and the first line.
 
     Rank 0 is outside of calls for 9 s, and for so long of these between the 1000 pieces of a call;
     others are for 3 s, and read or write half as many bytes in ten pieces each."""
