@@ -268,6 +268,10 @@ int main(void) { return 0; }
             "printf '#!/bin/sh\necho 1 >f\n' >work; chmod +x work; tailrace run -- ./work",
             "work is a shell's script: what it does itself",
         ),
+        *(
+            (f"ln -s /bin/sh {name}; tailrace run -- ./{name} -c :", f"{name} is a shell: what")
+            for name in ("busybox", "rbash", "mksh")
+        ),
         ("tailrace run -- make -s -f /dev/null", "make only starts other programs"),
         (
             "printf '#!/bin/sh\nshift 2\n\"$@\"\n' >mpiexec; chmod +x mpiexec; "

@@ -34,7 +34,9 @@ WRAPPERS = frozenset({
 WITH_COMMANDS = frozenset({"perf", "testbed"})
 # They start what their files say, not what the command line says.
 STARTERS = frozenset({"make", "gmake", "ninja", "ctest", "cmake", "xargs", "parallel"})
-SHELLS = frozenset({"sh", "bash", "rbash", "dash", "zsh", "ksh", "mksh", "fish", "csh", "tcsh"})
+SHELLS = frozenset({
+    "sh", "bash", "rbash", "dash", "zsh", "ksh", "mksh", "fish", "csh", "tcsh", "busybox",
+})  # fmt: skip
 # They start it where other files may be, by another environment perhaps.
 CONTAINERS = frozenset({
     "chroot", "bwrap", "firejail", "proot", "fakechroot",
