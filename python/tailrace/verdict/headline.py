@@ -17,7 +17,7 @@ from tailrace.verdict.off_path import asleep, sleep_is_unknown, slept_ns, starte
 from tailrace.verdict.outputs import outputs
 from tailrace.verdict.places import placed
 from tailrace.verdict.routines import output_routines
-from tailrace.verdict.run_findings import BOTTLENECKS, DOUBTS, exchange_share
+from tailrace.verdict.run_findings import BOTTLENECKS, DOUBTS, PREPARES, exchange_share
 from tailrace.verdict.slow_file import tells_a_rate
 from tailrace.verdict.spawned import is_of_spawned
 from tailrace.verdict.unfinished import unfinished, without_unfinished
@@ -40,8 +40,6 @@ ALONE = (Kind.SERIAL_READER, Kind.SERIAL_WRITER, Kind.FEW_RANKS)
 LOCKS_SHARE = 0.1
 # A loss to the network is not another where so much of it is the exchange inside MPI-IO.
 SAME_LOSS = 0.5
-# What who is busy longer may do instead of computing, by the calls that it is for.
-WORKS = {"write": "preparing what is written", "read": "working on what was read"}
 
 Check = Callable[[Evidence], Finding | None]
 
@@ -261,8 +259,8 @@ def _what(evidence: Evidence, finding: Finding) -> str:
         return "Waiting for ranks that are started meanwhile takes"
     other = "time outside MPI and file calls" if asleep(evidence) else "computation"
     if finding.code is Kind.LOAD_IMBALANCE:
-        or_works = f", or {WORKS[finding.kinds[0]]}," if finding.kinds else ""
-        return f"Uneven {other}{or_works} takes"
+        or_prepares = f", or {PREPARES[finding.kinds[0]][1]}," if finding.kinds else ""
+        return f"Uneven {other}{or_prepares} takes"
     return f"Waiting for other ranks' {other} takes"
 
 

@@ -57,7 +57,11 @@ APART = ", apart from what other findings name"
 # Who formats for so much of what he is busy longer may do so where no call shows it, too: what is
 # done before the first write lies between no two.
 ALIKE = 0.5
-PREPARES = {"write": "prepares what it writes", "read": "works on what it has read"}
+# … as a finding says it, and as the first line does.
+PREPARES = {
+    "write": ("prepares what it writes", "preparing what is written"),
+    "read": ("works on what it has read", "working on what was read"),
+}
 # Where so much of a loss lies inside MPI-IO, MPI outside it does not explain it.
 EXCHANGE_SHARE = 0.5
 # Who so mostly waits for a file is not at work.
@@ -97,16 +101,14 @@ def imbalance(evidence: Evidence) -> Finding | None:
     known = sorted(set(range(times.ranks)) - set(times.missing))
     least = min(known, key=lambda p: useful[p])
     idle = _idle(useful[known])
-    who, kind = f"rank {rank}", ""
-    moves = _moves_nearly_all(evidence, rank, to_seconds(useful[rank] - mean_ns))
-    unsaid = moves is None and not idle.any()
-    prepared = _prepares(evidence, rank, float(useful[rank]) - mean_ns) if unsaid else ""
-    if moves:
+    who, kind, prepared = f"rank {rank}", "", ""
+    longer_ns = float(useful[rank]) - mean_ns
+    if moves := _moves_nearly_all(evidence, rank, to_seconds(longer_ns)):
         verb, moved = moves
         who = f"{who}, which {verb} {percent(moved)} of the bytes,"
         kind = _advised_of_moved(evidence, rank, verb)
-    elif prepared:
-        who = f"{who} {PREPARES[prepared]} where no call shows it, or"
+    elif not idle.any() and (prepared := _prepares(evidence, rank, longer_ns)):
+        who = f"{who} {PREPARES[prepared][0]} where no call shows it, or"
         kind = _advised_of_moved(evidence, rank, VERBS[prepared][0])
     text = f"{who} computes {longer}"
     if idle.any():
