@@ -186,13 +186,10 @@ static inline bool stream_has_named(const struct stream *stream, unsigned functi
     return stream->named[function / 64] >> function % 64 & 1;
 }
 
-/* Whether a call of MPI's is open. A thread without a stream has none. */
+/* Whether the innermost open call is one of MPI's. */
 static inline bool stream_is_in_mpi(const struct stream *stream)
 {
-    for (unsigned depth = stream ? stream->depth : 0; depth; depth--)
-        if (stream->open[depth].function >= FUNCTION_MPI_FIRST)
-            return true;
-    return false;
+    return stream->open[stream->depth].function >= FUNCTION_MPI_FIRST;
 }
 
 /* The calling thread's stream, NULL before its first recorded call. */

@@ -414,7 +414,7 @@ static void write_started(unsigned count)
 /* Written now and then: of a program that is killed at least half are known. */
 void thread_started_process(void)
 {
-    if (!tailrace_recording || stream_is_in_mpi(tailrace_stream))
+    if (!tailrace_recording || (tailrace_stream && stream_is_in_mpi(tailrace_stream)))
         return;
     unsigned count = atomic_fetch_add(&process.started, 1) + 1;
     if (!(count & (count - 1)))

@@ -93,8 +93,7 @@ extern bool mpi_usable;
  * tells an outer call that was left by longjmp. */
 static inline bool mpi_nested(const struct stream *stream, uintptr_t frame)
 {
-    const struct open_call *open = &stream->open[stream->depth];
-    return open->function >= FUNCTION_MPI_FIRST && open->frame > frame;
+    return stream_is_in_mpi(stream) && stream->open[stream->depth].frame > frame;
 }
 
 static inline struct stream *mpi_begin(struct call *call, unsigned function)
