@@ -23,14 +23,14 @@ def _outputs(sizes: list[int], computed_s: list[float]) -> list[str]:
 
 def test_equal_outputs_at_equal_distances():
     assert _outputs([19 * MB] * 8, [1.6] * 8) == [
-        "8 outputs of 38.0 MB, one every 2.00 s; each costs 400 ms"
+        "8 outputs of 38.0 MB, one every 2.00 s; each costs 400 ms in file calls"
     ]
 
 
 def test_small_writes_between_them_do_not_matter():
     sizes, computed = [19 * MB, 500] * 4, [1.0, 0.6] * 4
     assert _outputs(sizes, computed) == [
-        "4 outputs of 38.0 MB, one every 2.40 s; each costs 400 ms"
+        "4 outputs of 38.0 MB, one every 2.40 s; each costs 400 ms in file calls"
     ]
 
 
@@ -55,7 +55,8 @@ def test_of_stretches_joined_over_pauses_it_is_said_how_much_is_file_calls():
     phases = columns["phases"]
     phases["busy_ns"] = [min(busy, 400 * MILLISECOND) for busy in phases["busy_ns"]]
     (found,) = [f for f in judge(Evidence(columns)).findings if f.code == "outputs"]
-    assert found.finding == "4 outputs of 20.0 MB, one every 2.18 s; each costs 400 ms"
+    alike = "4 outputs of 20.0 MB, one every 2.18 s"
+    assert found.finding == f"{alike}; each costs 400 ms in file calls"
     assert found.evidence.endswith("; with the pauses between such calls it takes 580 ms")
 
 
@@ -72,4 +73,4 @@ def test_waits_for_a_processor_are_no_outputs_to_spare():
             waited |= {"any_waited_ns": (0, 1600 * MILLISECOND, 0)}
         run = Program([row, row], whole, whole, whole - 8 * 400 * MILLISECOND, **waited)
         (found,) = (f for f in judge(Evidence(run.columns())).findings if f.code == "outputs")
-        assert found.gain == f"writing every other one would save at most {spared}"
+        assert found.gain == f"writing every other one would save at most {spared} in file calls"

@@ -115,7 +115,7 @@ def outputs(evidence: Evidence) -> Finding | None:
     every, each = nanoseconds(int(found.every_ns)), nanoseconds(int(found.each_ns))
     in_files, beside = _spared_ns(evidence, found)
     spared = in_files + beside
-    takes = f"takes {each} in {found.routine}" if found.routine else f"costs {each}"
+    takes = f"takes {each} in {found.routine}" if found.routine else f"costs {each} in file calls"
     return Finding(
         Kind.OUTPUTS,
         f"{count(found.number, 'output')} of {byte_count(found.bytes)}, one every {every}; each "
@@ -143,7 +143,10 @@ def _spared_ns(evidence: Evidence, found: Outputs) -> tuple[float, float]:
 
 
 def _of_which(found: Outputs, in_files: float, beside: float) -> str:
-    """`: 53 ms in file calls and 23 ms in what else write_history does`, where that is notable."""
+    """`: 53 ms in file calls and 23 ms in what else write_history does`, where that is notable;
+    ` in file calls` where it is not known what else is done for an output, as formatting."""
+    if not found.routine:
+        return " in file calls"
     if beside < NOTABLE_BESIDE * in_files:
         return ""
     calls, other = nanoseconds(int(in_files)), nanoseconds(int(beside))
